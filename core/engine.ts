@@ -1,0 +1,55 @@
+/**
+ * What every loop of one run shares: the frozen registry, the rules, the hooks, the spend, the way to ask and to tell.
+ *
+ * Invariant: the engine holds no conversation; a loop holds no engine state of its own but its messages.
+ */
+import type { EventBody } from "./event.ts"
+import type { HookRunner } from "./hook-runner.ts"
+import type { Model } from "./model.ts"
+import type { ApprovalAnswer, ApprovalRequest, RuleSource } from "./permission/decision.ts"
+import type { RuleSet } from "./permission/rule.ts"
+import type { Spend } from "./recipe/spend.ts"
+import type { Registry } from "./registry.ts"
+import type { AgentIdentity, Effort, PermissionMode } from "./tool.ts"
+
+/** The clock that a run reads; tests bring their own. */
+export interface Clock {
+  /** ms since the epoch. */
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export interface Engine {
+  runId: string
+  /** State folder of the run, absolute, exists. */
+  folder: string
+  cwd: string
+  roots: readonly string[]
+  home: string
+  /** The whole environment; only models read it. */
+  env: Readonly<Record<string, string | undefined>>
+  /** The environment for child processes. */
+  childEnv: Readonly<Record<string, string>>
+  clock: Clock
+  signal: AbortSignal
+  registry: Registry
+  /** Compiled settings', flags', recipe's and plugins' rules; the same for every agent of the run. */
+  rules: RuleSet
+  mode: PermissionMode
+  hooks: HookRunner
+  spend: Spend
+  limits: { maxTurns: number; maxDepth: number; maxConcurrency: number; denialLimit: number; effort?: Effort }
+  /** Opens a model by id, once per id and run. */
+  openModel(id: string): Promise<Model>
+  defaultModel: string | undefined
+  fallbackModel: string | undefined
+  /** Asks whoever can answer; undefined: nobody could. */
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<(ApprovalAnswer & { by: string }) | undefined>
+  canAsk: boolean
+  /** Rules granted in this conversation, by agent id: a subagent starts with none. */
+  grants: Map<string, RuleSource[]>
+  emit(body: EventBody, from?: Pick<AgentIdentity, "step"> & { id?: string }): void
+  defer(cleanup: () => void | Promise<void>): void
+  /** How many loops of subagents run now, and the queue for the next. */
+  subagentSlots: { acquire(signal: AbortSignal): Promise<() => void> }
+}

@@ -1,0 +1,65 @@
+/**
+ * What a run tells those who watch it: one flat, versioned union, the same in `--json`, in the library and in reports.
+ *
+ * Invariant: events only tell. Nothing an observer does with them changes the run.
+ */
+import type { StopReason, Usage } from "./message.ts"
+import type { ApprovalRequest, Decision } from "./permission/decision.ts"
+import type { RunResult, StepFailure } from "./step.ts"
+
+/** Version of the event format; grows when a field changes its meaning. */
+export const EVENT_VERSION = 1
+
+/** An event with its place: which run, which step (path), which agent. */
+export type RunEvent = EventBody & {
+  v: typeof EVENT_VERSION
+  /** ISO 8601, UTC. */
+  ts: string
+  run: string
+  step?: string
+  /** Agent id; left out outside of agents. */
+  agent?: string
+}
+
+export type EventBody =
+  | {
+      type: "run_started"
+      recipe: string
+      cwd: string
+      model: string | undefined
+      mode: string
+      tools: string[]
+      plugins: PluginReport[]
+      warnings: string[]
+      folder: string
+    }
+  | { type: "step_started"; id: string; kind: string; title: string; items?: number }
+  | { type: "turn_started"; turn: number; model: string }
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  | { type: "tool_use"; id: string; name: string; input: unknown }
+  | { type: "permission"; id: string; name: string; decision: Decision }
+  | { type: "approval_requested"; request: ApprovalRequest }
+  | { type: "approval_settled"; id: string; behavior: "allow" | "deny"; by: string }
+  | { type: "hook"; event: string; plugin: string; outcome: HookOutcome; durationMs: number; reason?: string; id?: string }
+  | { type: "tool_progress"; id: string; text: string }
+  | { type: "tool_result"; id: string; name: string; isError: boolean; chars: number; preview: string; durationMs: number; data?: unknown }
+  | { type: "usage"; turn: number; model: string; usage: Usage; usd?: number; stopReason: StopReason | null; contextTokens: number }
+  | { type: "compaction"; trigger: "manual" | "auto" | "reactive"; strategy: string; ok: boolean; reason?: string }
+  | { type: "gate"; id: string; question: string; state: "waiting" | "answered" }
+  /** A fault that the run survives: a retry, a warning, a plugin left out. */
+  | { type: "notice"; level: "info" | "warning"; message: string; code?: string }
+  | { type: "step_finished"; id: string; kind: string; ok: boolean; durationMs: number; failure?: StepFailure; usage: Usage; usd?: number; preview: string }
+  | { type: "run_finished"; result: RunResult }
+
+export type HookOutcome = "pass" | "block" | "inject" | "rewrite" | "allow" | "ask" | "deny" | "result" | "failed"
+
+/** What became of one plugin at load. */
+export interface PluginReport {
+  name: string
+  from: string
+  ok: boolean
+  adds: string[]
+  durationMs: number
+  error?: string
+}

@@ -1,0 +1,89 @@
+/**
+ * The contract of a plugin: one plain object, and what it adds is data on it or comes once from its `setup`.
+ *
+ * Invariant: nothing registers as a side effect of being imported, and nothing registers after the freeze.
+ */
+import type { z } from "zod"
+import type { Hooks } from "./hook.ts"
+import type { ModelProvider } from "./model.ts"
+import type { PermissionCall } from "./permission/decision.ts"
+import type { Recipe } from "./step.ts"
+import type { AgentDefinition, Tool } from "./tool.ts"
+
+/** What a plugin may add. All of it can be listed, named in an error, and frozen. */
+export interface Contribution {
+  tools?: Tool[]
+  hooks?: Hooks
+  permissions?: { allow?: string[]; ask?: string[]; deny?: string[]; classify?: Classifier }
+  compaction?: Compaction[]
+  models?: ModelProvider[]
+  context?: ContextSource[]
+  recipes?: Recipe[]
+  agents?: AgentDefinition[]
+  /** Gives back what `setup` acquired; last registered, first disposed. */
+  dispose?(): void | Promise<void>
+}
+
+/** One unit of extension. */
+export interface Plugin extends Contribution {
+  /** Unique, kebab-case; shown in every error the plugin causes. */
+  name: string
+  /** Plugins that must be registered before this one. */
+  requires?: string[]
+  /** Schema of this plugin's own section, `settings.plugins[name]`. */
+  settings?: z.ZodType
+  capabilities?: Capabilities
+  setup?(context: PluginContext): Contribution | void | Promise<Contribution | void>
+}
+
+/** What a plugin declares it needs; the same words as the `--allow-…` flags. */
+export interface Capabilities {
+  tools?: string[]
+  exec?: string[]
+  net?: string[]
+  env?: string[]
+  read?: string[]
+  write?: string[]
+}
+
+export interface PluginContext {
+  /** The plugin's own section of the settings, checked by its schema. */
+  settings: unknown
+  cwd: string
+  env: Readonly<Record<string, string | undefined>>
+  signal: AbortSignal
+}
+
+/** Says that a call is plainly safe, or nothing. It can never widen what a rule refuses. */
+export type Classifier = (call: PermissionCall) => "safe" | undefined | Promise<"safe" | undefined>
+
+/** Text for the first message of a conversation: environment, memory, lists. */
+export interface ContextSource {
+  name: string
+  /** Text, or undefined for none. Called once, when a conversation starts. */
+  start(context: { cwd: string; roots: readonly string[]; signal: AbortSignal }): Promise<string | undefined> | string | undefined
+}
+
+/** A way to shorten a conversation; the kernel checks each proposal (design/context.md). */
+export interface Compaction {
+  name: string
+  propose(request: CompactionRequest): Promise<CompactionProposal | undefined>
+}
+export interface CompactionRequest {
+  messages: readonly import("./message.ts").MessageParam[]
+  trigger: "manual" | "auto" | "reactive"
+  /** Tokens to get rid of at least, when known. */
+  excessTokens?: number
+  focus?: string
+  signal: AbortSignal
+}
+/** Keep messages from index `keepFrom`; `summary` (user text) stands in for what came before. */
+export interface CompactionProposal {
+  keepFrom: number
+  summary: string
+}
+
+/** Types a plugin and returns it as it is. */
+export function definePlugin(plugin: Plugin): Plugin {
+  return plugin
+}
