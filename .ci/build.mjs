@@ -27,11 +27,17 @@ await build({
   // The ripgrep package finds its binary beside its own files, so it stays a package.
   external: ["@vscode/ripgrep", "jiti"],
   // Bundled CommonJS packages call require for node's own modules.
-  banner: { js: 'import { createRequire as __sousRequire } from "node:module"; const require = __sousRequire(import.meta.url);' },
+  banner: {
+    js: 'import { createRequire as __sousRequire } from "node:module"; const require = __sousRequire(import.meta.url);',
+  },
   logLevel: "warning",
 })
 chmodSync(join(root, "dist/cli.js"), 0o755)
-execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", join(root, ".ci/tsconfig.types.json")], {
-  cwd: root,
-  stdio: "inherit",
-})
+execFileSync(
+  process.execPath,
+  [join(root, "node_modules/typescript/bin/tsc"), "-p", join(root, ".ci/tsconfig.types.json")],
+  {
+    cwd: root,
+    stdio: "inherit",
+  },
+)

@@ -41,15 +41,50 @@ export type EventBody =
   | { type: "permission"; id: string; name: string; decision: Decision }
   | { type: "approval_requested"; request: ApprovalRequest }
   | { type: "approval_settled"; id: string; behavior: "allow" | "deny"; by: string }
-  | { type: "hook"; event: string; plugin: string; outcome: HookOutcome; durationMs: number; reason?: string; id?: string }
+  | {
+      type: "hook"
+      event: string
+      plugin: string
+      outcome: HookOutcome
+      durationMs: number
+      reason?: string
+      id?: string
+    }
   | { type: "tool_progress"; id: string; text: string }
-  | { type: "tool_result"; id: string; name: string; isError: boolean; chars: number; preview: string; durationMs: number; data?: unknown }
-  | { type: "usage"; turn: number; model: string; usage: Usage; usd?: number; stopReason: StopReason | null; contextTokens: number }
+  | {
+      type: "tool_result"
+      id: string
+      name: string
+      isError: boolean
+      chars: number
+      preview: string
+      durationMs: number
+      data?: unknown
+    }
+  | {
+      type: "usage"
+      turn: number
+      model: string
+      usage: Usage
+      usd?: number
+      stopReason: StopReason | null
+      contextTokens: number
+    }
   | { type: "compaction"; trigger: "manual" | "auto" | "reactive"; strategy: string; ok: boolean; reason?: string }
   | { type: "gate"; id: string; question: string; state: "waiting" | "answered" }
   /** A fault that the run survives: a retry, a warning, a plugin left out. */
   | { type: "notice"; level: "info" | "warning"; message: string; code?: string }
-  | { type: "step_finished"; id: string; kind: string; ok: boolean; durationMs: number; failure?: StepFailure; usage: Usage; usd?: number; preview: string }
+  | {
+      type: "step_finished"
+      id: string
+      kind: string
+      ok: boolean
+      durationMs: number
+      failure?: StepFailure
+      usage: Usage
+      usd?: number
+      preview: string
+    }
   | { type: "run_finished"; result: RunResult }
 
 export type HookOutcome = "pass" | "block" | "inject" | "rewrite" | "allow" | "ask" | "deny" | "result" | "failed"

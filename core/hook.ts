@@ -65,14 +65,17 @@ export type HookHandler<E extends HookEvent> = (
 ) => HookAnswer | undefined | void | Promise<HookAnswer | undefined | void>
 
 /** A bare handler, or one with a matcher on the field that its event's row names. */
-export type Hook<E extends HookEvent> = HookHandler<E> | { matcher?: string; description?: string; handler: HookHandler<E> }
+export type Hook<E extends HookEvent> =
+  | HookHandler<E>
+  | { matcher?: string; description?: string; handler: HookHandler<E> }
 export type Hooks = { [E in HookEvent]?: Hook<E> | Hook<E>[] }
 
 export const pass = (): HookAnswer => ({ kind: "pass" })
 export const block = (reason: string): HookAnswer => ({ kind: "block", reason })
 export const inject = (text: string): HookAnswer => ({ kind: "inject", text })
 export const rewrite = (input: unknown): HookAnswer => ({ kind: "rewrite", input })
-export const allow = (reason?: string): HookAnswer => (reason === undefined ? { kind: "allow" } : { kind: "allow", reason })
+export const allow = (reason?: string): HookAnswer =>
+  reason === undefined ? { kind: "allow" } : { kind: "allow", reason }
 export const ask = (reason?: string): HookAnswer => (reason === undefined ? { kind: "ask" } : { kind: "ask", reason })
 
 /** How several answers combine, which way a broken handler falls, what a matcher reads, what may be answered. */

@@ -61,7 +61,11 @@ export type Classifier = (call: PermissionCall) => "safe" | undefined | Promise<
 export interface ContextSource {
   name: string
   /** Text, or undefined for none. Called once, when a conversation starts. */
-  start(context: { cwd: string; roots: readonly string[]; signal: AbortSignal }): Promise<string | undefined> | string | undefined
+  start(context: {
+    cwd: string
+    roots: readonly string[]
+    signal: AbortSignal
+  }): Promise<string | undefined> | string | undefined
 }
 
 /** A way to shorten a conversation; the kernel checks each proposal (design/context.md). */

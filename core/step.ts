@@ -173,7 +173,9 @@ export interface ScriptContext {
   run<T>(id: string, step: Step<T>): Promise<T>
   agent(options: Omit<AgentStep<string>, "kind" | "output"> & { id?: string }): Promise<string>
   sh(parts: TemplateStringsArray, ...values: unknown[]): Promise<ShResult>
-  parallel<T extends readonly (() => Promise<unknown>)[]>(tasks: T): Promise<{ [K in keyof T]: Awaited<ReturnType<T[K]>> }>
+  parallel<T extends readonly (() => Promise<unknown>)[]>(
+    tasks: T,
+  ): Promise<{ [K in keyof T]: Awaited<ReturnType<T[K]>> }>
   log(message: string): void
 }
 
