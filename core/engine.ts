@@ -3,21 +3,18 @@
  *
  * Invariant: the engine holds no conversation; a loop holds no engine state of its own but its messages.
  */
+
+import type { Clock } from "./clock.ts"
+import type { Secrets } from "./env.ts"
 import type { EventBody } from "./event.ts"
 import type { HookRunner } from "./hook-runner.ts"
 import type { Model } from "./model.ts"
-import type { ApprovalAnswer, ApprovalRequest, RuleSource } from "./permission/decision.ts"
+import type { ApprovalAnswer, ApprovalRequest, Decision, RuleSource } from "./permission/decision.ts"
 import type { RuleSet } from "./permission/rule.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { Registry } from "./registry.ts"
-import type { AgentIdentity, Effort, PermissionMode } from "./tool.ts"
-
-/** The clock that a run reads; tests bring their own. */
-export interface Clock {
-  /** ms since the epoch. */
-  now(): number
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-}
+import type { AgentScope } from "./scope.ts"
+import type { AgentDefinition, AgentIdentity, Effort, PermissionMode } from "./tool.ts"
 
 export interface Engine {
   runId: string
@@ -30,9 +27,13 @@ export interface Engine {
   env: Readonly<Record<string, string | undefined>>
   /** The environment for child processes. */
   childEnv: Readonly<Record<string, string>>
+  /** Values that never enter a conversation. */
+  secrets: Secrets
   clock: Clock
   signal: AbortSignal
   registry: Registry
+  /** Those of the plugins and those of the recipe. */
+  agents: readonly AgentDefinition[]
   /** Compiled settings', flags', recipe's and plugins' rules; the same for every agent of the run. */
   rules: RuleSet
   mode: PermissionMode
@@ -44,12 +45,16 @@ export interface Engine {
   defaultModel: string | undefined
   fallbackModel: string | undefined
   /** Asks whoever can answer; undefined: nobody could. */
-  approve(request: ApprovalRequest, signal: AbortSignal): Promise<(ApprovalAnswer & { by: string }) | undefined>
+  approve(
+    scope: AgentScope,
+    request: ApprovalRequest,
+    reevaluate: () => Promise<Decision>,
+  ): Promise<(ApprovalAnswer & { by: string }) | undefined>
   canAsk: boolean
   /** Rules granted in this conversation, by agent id: a subagent starts with none. */
   grants: Map<string, RuleSource[]>
   emit(body: EventBody, from?: Pick<AgentIdentity, "step"> & { id?: string }): void
   defer(cleanup: () => void | Promise<void>): void
   /** How many loops of subagents run now, and the queue for the next. */
-  subagentSlots: { acquire(signal: AbortSignal): Promise<() => void> }
+  subagentSlots: { acquire(depth: number, signal: AbortSignal): Promise<() => void> }
 }

@@ -45,6 +45,8 @@ export type EventBody =
       type: "hook"
       event: string
       plugin: string
+      /** The hook's name among those of its plugin: its description, or its event and matcher. */
+      hook: string
       outcome: HookOutcome
       durationMs: number
       reason?: string

@@ -67,7 +67,14 @@ export type HookHandler<E extends HookEvent> = (
 /** A bare handler, or one with a matcher on the field that its event's row names. */
 export type Hook<E extends HookEvent> =
   | HookHandler<E>
-  | { matcher?: string; description?: string; handler: HookHandler<E> }
+  | {
+      matcher?: string
+      /** Names the hook in messages. */
+      description?: string
+      /** How long the handler may take, ms. Default: what the event's row says, or 60,000. */
+      timeoutMs?: number
+      handler: HookHandler<E>
+    }
 export type Hooks = { [E in HookEvent]?: Hook<E> | Hook<E>[] }
 
 export const pass = (): HookAnswer => ({ kind: "pass" })
@@ -79,14 +86,26 @@ export const allow = (reason?: string): HookAnswer =>
 export const ask = (reason?: string): HookAnswer => (reason === undefined ? { kind: "ask" } : { kind: "ask", reason })
 
 /** How several answers combine, which way a broken handler falls, what a matcher reads, what may be answered. */
-export type HookSpec =
-  | { kind: "gate"; fails: "closed" | "open"; matches?: string; answers: readonly AnswerKind[] }
-  | { kind: "fold" | "first" | "observe"; matches?: string; answers: readonly AnswerKind[] }
-type AnswerKind = Exclude<HookAnswer, { exit: number }>["kind"]
+export type HookSpec = ({ kind: "gate"; fails: "closed" | "open" } | { kind: "fold" | "first" | "observe" }) & {
+  /** The payload's field that a matcher reads; without it the event takes no matcher. */
+  matches?: string
+  /** The matcher of a hook that has none; otherwise it matches everything. */
+  matcher?: string
+  answers: readonly AnswerKind[]
+  /** How long a handler may take, ms. Default 60,000. */
+  timeoutMs?: number
+}
+export type AnswerKind = Exclude<HookAnswer, { exit: number }>["kind"]
 
 export const HOOKS = {
   SessionStart: { kind: "fold", matches: "source", answers: ["inject"] },
-  UserPromptSubmit: { kind: "gate", fails: "closed", matches: "origin", answers: ["block", "inject"] },
+  UserPromptSubmit: {
+    kind: "gate",
+    fails: "closed",
+    matches: "origin",
+    matcher: "human",
+    answers: ["block", "inject"],
+  },
   PreToolUse: {
     kind: "gate",
     fails: "closed",
@@ -102,7 +121,7 @@ export const HOOKS = {
   SubagentStart: { kind: "fold", matches: "agent_type", answers: ["inject"] },
   SubagentStop: { kind: "gate", fails: "open", matches: "agent_type", answers: ["block"] },
   Stop: { kind: "gate", fails: "open", answers: ["block"] },
-  SessionEnd: { kind: "observe", matches: "reason", answers: [] },
+  SessionEnd: { kind: "observe", matches: "reason", answers: [], timeoutMs: 5_000 },
   Notification: { kind: "observe", matches: "kind", answers: [] },
   RunStart: { kind: "gate", fails: "closed", matches: "recipe", answers: ["block"] },
   StepStart: { kind: "gate", fails: "closed", matches: "step_id", answers: ["block"] },

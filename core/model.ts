@@ -11,8 +11,11 @@ export interface ModelProvider {
   /** anthropic, script, cassette, or a plugin's own. */
   name: string
   /** True when this provider takes the id: `claude-…`, `script:FILE`, `cassette:FILE`. The first that says so wins. */
-  handles(id: string): boolean
+  handles(id: string, options: Pick<ModelOptions, "env">): boolean
+  /** Touches no network and loads nothing heavy: a plan opens models too. Throws a SousError. */
   open(id: string, options: ModelOptions): Model | Promise<Model>
+  /** The id for runs that name no model, when the environment holds what this provider needs; the first one wins. */
+  fallbackId?(options: Pick<ModelOptions, "env">): string | undefined
 }
 
 export interface ModelOptions {
@@ -30,11 +33,19 @@ export interface ModelOptions {
 
 export interface Model {
   id: string
+  /** What is known without asking; absent: nothing. A first request goes by it, so that it need not wait. */
+  knownLimits?: ModelLimits
+  /** May ask the network, once; never throws: what is known, or a cautious guess, stands in. */
   limits(): Promise<ModelLimits>
   /** Absent: unknown, and a `usd` budget is an error. */
   price?: Price
-  /** True when `outputSchema` is honoured; otherwise the loop offers a submit tool. Default false. */
-  structuredOutput?: boolean
+  /**
+   * True when `outputSchema` is honoured, or a function that says so of one schema; otherwise the loop offers a submit
+   * tool. Default false.
+   */
+  structuredOutput?: boolean | ((schema: JsonSchema) => boolean)
+  /** Loads and connects ahead of the first request, in the background; for when one is certain to follow. */
+  warm?(): void
   /** Throws a ModelFault (or an AbortError when `signal` fired). */
   stream(request: ModelRequest, options: { signal: AbortSignal }): AsyncIterable<ModelEvent>
   countTokens?(request: ModelRequest): Promise<number>
@@ -49,11 +60,22 @@ export interface ModelLimits {
 }
 
 /** USD per million tokens. */
-export interface Price {
+export interface Rate {
   input: number
   output: number
   cacheRead: number
   cacheWrite: number
+}
+
+/** What a model costs. `rateFor` picks the rate of one request. */
+export interface Price extends Rate {
+  /** The rate of every token of a request whose prompt (cache reads and writes counted) is longer than `above` tokens. */
+  longPrompt?: Rate & { above: number }
+}
+
+/** The rate of a request with a prompt of that many tokens, cache reads and writes counted. */
+export function rateFor(price: Price, promptTokens: number): Rate {
+  return price.longPrompt !== undefined && promptTokens > price.longPrompt.above ? price.longPrompt : price
 }
 
 /** One request, in the API's terms. Elements are never changed after they were first sent. */
@@ -107,6 +129,8 @@ export interface ModelFault extends Error {
   excessTokens?: number
   /** What a person should do, one line. */
   mend?: string
+  /** True: the provider has itself tried again as often, or as long, as it is meant to; another attempt is not for now. */
+  retried?: boolean
 }
 
 export interface ModelFaultDetails {
@@ -114,6 +138,7 @@ export interface ModelFaultDetails {
   retryAfterMs?: number | undefined
   excessTokens?: number | undefined
   mend?: string | undefined
+  retried?: boolean | undefined
   cause?: unknown
 }
 
@@ -128,4 +153,15 @@ export function createModelFault(fault: ModelFaultKind, message: string, details
 /** True for anything shaped like a ModelFault, whichever copy of the library made it. */
 export function isModelFault(error: unknown): error is ModelFault {
   return error instanceof Error && typeof (error as { fault?: unknown }).fault === "string"
+}
+
+/** What is known of a model's limits; asks only when nothing is. */
+export async function limitsOf(model: Model): Promise<ModelLimits> {
+  return model.knownLimits ?? (await model.limits())
+}
+
+/** True when a model gives its answer this shape by itself. */
+export function honoursSchema(model: Model, schema: JsonSchema): boolean {
+  const { structuredOutput } = model
+  return typeof structuredOutput === "function" ? structuredOutput(schema) : (structuredOutput ?? false)
 }

@@ -30,7 +30,7 @@ export interface Plugin extends Contribution {
   name: string
   /** Plugins that must be registered before this one. */
   requires?: string[]
-  /** Schema of this plugin's own section, `settings.plugins[name]`. */
+  /** Schema of this plugin's own section, `settings.pluginSettings[name]`. */
   settings?: z.ZodType
   capabilities?: Capabilities
   setup?(context: PluginContext): Contribution | void | Promise<Contribution | void>
@@ -61,11 +61,16 @@ export type Classifier = (call: PermissionCall) => "safe" | undefined | Promise<
 export interface ContextSource {
   name: string
   /** Text, or undefined for none. Called once, when a conversation starts. */
-  start(context: {
-    cwd: string
-    roots: readonly string[]
-    signal: AbortSignal
-  }): Promise<string | undefined> | string | undefined
+  start(context: ContextStart): Promise<string | undefined> | string | undefined
+}
+
+/** Where and for whom a conversation starts. */
+export interface ContextStart {
+  cwd: string
+  roots: readonly string[]
+  signal: AbortSignal
+  /** The agents that may be started; empty when this agent may start none. */
+  agents: readonly AgentDefinition[]
 }
 
 /** A way to shorten a conversation; the kernel checks each proposal (design/context.md). */

@@ -40,6 +40,9 @@ export interface Step<T = unknown> {
   readonly [value]?: T
 }
 
+/** The type of a step's result; of several possible steps, of any of them. */
+export type ResultOf<S extends Step> = S extends Step<infer T> ? T : never
+
 export type StepKind =
   | "agent"
   | "sh"
@@ -122,6 +125,8 @@ export interface Each<T> {
 export interface ParallelStep<T = unknown> extends Step<T> {
   kind: "parallel"
   steps: Record<string, Step>
+  /** What becomes of the others when one fails. Default `finish`. */
+  siblings?: "finish" | "abort"
 }
 export interface PipelineStep<T = unknown> extends Step<Each<T>> {
   kind: "pipeline"
@@ -161,23 +166,39 @@ export interface ValueStep<T = unknown> extends Step<T> {
 }
 export interface UseStep<T = unknown> extends Step<T> {
   kind: "use"
-  recipe: Recipe<any, T> | string
+  /** A recipe, or the name of one that a plugin brings. */
+  recipe: Recipe<any, T, any> | string
   params: Record<string, unknown>
+  /** Parameters that were made from results: the recipe does not take them for text that a person wrote. */
+  computed?: string[]
 }
 export interface ScriptStep<T = unknown> extends Step<T> {
   kind: "script"
   run: (step: ScriptContext) => Promise<T>
 }
-/** What a script step may call; each call is a step of its own, numbered in the order it was made. */
+/**
+ * What a script step may call; each call is a step of its own, named by its `id` or by its number in the order of the
+ * calls. A step that fails throws a StepError, which ends the script unless it catches it.
+ */
 export interface ScriptContext {
-  run<T>(id: string, step: Step<T>): Promise<T>
-  agent(options: Omit<AgentStep<string>, "kind" | "output"> & { id?: string }): Promise<string>
+  run<S extends Step>(id: string, step: S): Promise<ResultOf<S>>
+  agent<S extends z.ZodType>(options: AgentOptions<z.output<S>> & { output: S; id?: string }): Promise<z.output<S>>
+  agent(options: AgentOptions<unknown> & { output: JsonSchema; id?: string }): Promise<unknown>
+  agent(options: AgentOptions<string> & { id?: string }): Promise<string>
   sh(parts: TemplateStringsArray, ...values: unknown[]): Promise<ShResult>
-  parallel<T extends readonly (() => Promise<unknown>)[]>(
+  sh(options: Omit<ShStep, "kind"> & { id?: string }): Promise<ShResult>
+  tool(name: string, input: unknown): Promise<ToolStepResult>
+  write(path: string, text: string): Promise<{ path: string }>
+  /** Waits for all of them, also when one has failed; then throws its error. */
+  parallel<const T extends readonly (() => Promise<unknown>)[]>(
     tasks: T,
   ): Promise<{ [K in keyof T]: Awaited<ReturnType<T[K]>> }>
+  /** Tells those who watch. */
   log(message: string): void
 }
+
+/** What an agent step is declared with, its `output` aside. */
+export type AgentOptions<T> = Omit<AgentStep<T>, "kind" | "output">
 
 export type AnyStep =
   | AgentStep<any>
@@ -204,24 +225,38 @@ export interface RecipeStep {
   /** `when` is false: the step is skipped and its result is null. */
   when?: (scope: StepScope) => boolean
   title?: string
+  /** What the step and all below it may use. */
+  budget?: Budget
 }
 
-/** A recipe, as data: what a `.ts` file exports by default and a YAML file becomes. */
-export interface Recipe<P = Record<string, unknown>, O = unknown> {
+/** A recipe, as data: what a `.ts` file exports by default and a YAML file becomes. P: params, O: output, I: params as given. */
+export interface Recipe<P = Record<string, unknown>, O = unknown, I = Record<string, unknown>> extends RecipeHead {
   readonly kind: "recipe"
+  steps: readonly RecipeStep[]
+  /** Makes the output of the results. Left out: the result of the last step. */
+  result?: (scope: StepScope) => O
+  /** Where it was loaded from, absolute. */
+  file?: string
+  /** Only for the type checker. */
+  readonly [params]?: P
+  /** Only for the type checker. */
+  readonly [given]?: I
+}
+declare const params: unique symbol
+declare const given: unique symbol
+
+/** What a recipe says about itself. */
+export interface RecipeHead {
+  /** kebab-case. */
   name: string
   description: string
+  /** Checked before anything runs; `describe()` and defaults show in the help. */
   params?: z.ZodObject
   permissions?: { allow?: string[]; ask?: string[]; deny?: string[] }
   budget?: Budget
   on?: { change?: string[]; schedule?: string; commit?: boolean }
   model?: string
   agents?: import("./tool.ts").AgentDefinition[]
-  steps: RecipeStep[]
-  output?: (scope: StepScope) => O
-  /** Where it was loaded from, absolute. */
-  file?: string
-  readonly __params?: P
 }
 
 export type RunStatus = "ok" | "degraded" | "failed" | "waiting" | "budget" | "denied" | "cancelled"

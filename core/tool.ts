@@ -70,6 +70,11 @@ export interface ToolContext {
   setCwd(path: string): void
   /** The folders the agent works in, absolute, first one the project's. */
   roots: readonly string[]
+  /**
+   * What the permission layer judged for each path target, by its written path. A file tool opens `real` and nothing
+   * else: a link may have been swapped since. Left out: the tool resolves the path itself.
+   */
+  judged?: ReadonlyMap<string, { lexical: string; real: string }>
   /** The environment for child processes: no provider keys, no secret-looking names. */
   env: Readonly<Record<string, string>>
   /** Fires when the run is aborted. */
@@ -149,4 +154,16 @@ export function defineTool<Schema extends z.ZodType>(
   tool: Omit<Tool<z.output<Schema>>, "input"> & { input: Schema },
 ): Tool<z.output<Schema>> {
   return tool as Tool<z.output<Schema>>
+}
+
+/** True when a call with this input changes nothing outside the process. */
+export function isReadOnly(tool: Tool, input: unknown): boolean {
+  return typeof tool.readOnly === "function" ? tool.readOnly(input) : (tool.readOnly ?? false)
+}
+
+/** True when a call with this input may overlap with its neighbours. */
+export function isConcurrencySafe(tool: Tool, input: unknown): boolean {
+  const { concurrencySafe } = tool
+  if (concurrencySafe === undefined) return isReadOnly(tool, input)
+  return typeof concurrencySafe === "function" ? concurrencySafe(input) : concurrencySafe
 }

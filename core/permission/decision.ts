@@ -40,6 +40,8 @@ export interface Origin {
 export interface RuleSource extends Origin {
   text: string
   behavior: Behavior
+  /** Set: an entry of the ordered list `permissions.rules`, in which the first match decides. */
+  ordered?: true
 }
 
 /** What was decided about one call, and why. */
@@ -69,6 +71,18 @@ export interface PermissionCall {
   input: unknown
   readOnly: boolean
   targets: readonly Target[]
+  /** The tool leaves out of its result what `mayRead` refuses, so that it may search a folder that holds such files. */
+  skipsDenied?: boolean
+}
+
+/** Where a path leads. All absolute; `real` with every symlink followed, also for a file that does not exist yet. */
+export interface ResolvedPath {
+  lexical: string
+  real: string
+  /** Further places that the same text may lead to: `..` behind a symlink, read as the operating system reads it. */
+  others?: readonly string[]
+  /** It is a folder. */
+  directory?: boolean
 }
 
 /** What `decide` may know beside the rules; resolved before it is called, so that it stays pure. */
@@ -82,8 +96,14 @@ export interface PermissionFacts {
   /** Folders that may be read without a rule, beside `roots`. */
   readRoots: readonly string[]
   home: string
-  /** For each path target (by its written path): lexical absolute path and real path. */
-  paths: ReadonlyMap<string, { lexical: string; real: string }>
+  /** Of `roots`, those that this start or managed settings named; the floor lets writes to system folders pass only there. */
+  namedRoots?: readonly string[]
+  /** Absolute, real: the state folder of sous, its trust store, managed settings. No call may change them. */
+  stateFolders?: readonly string[]
+  /** Absolute, real files and folders that configure sous, beside those it knows by name; bypass mode asks for them too. */
+  configures?: readonly string[]
+  /** For each path target by its written path, for each path in a command by its lexical one. What is missing is unknown. */
+  paths: ReadonlyMap<string, ResolvedPath>
   /** True when somebody could answer a question. */
   canAsk: boolean
 }

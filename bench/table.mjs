@@ -1,0 +1,73 @@
+/**
+ * The table: one row for each figure, the programs beside one another, the ratio that has a bar, and the bar.
+ *
+ * Invariant: bars are data, and what is over one is marked; nothing fails by it.
+ */
+import { peers } from "./peers.mjs"
+
+/** `against`: the program that sous is divided by; without one, its own value is held to the bar. */
+export const ROWS = [
+  { figure: "version", label: "--version, ms", against: "node", bar: 1.4, first: 1.4 },
+  { figure: "first-request", label: "first request, ms", against: "sdk", bar: 0.7, first: 1 },
+  { figure: "recipe", label: "first request of a recipe.ts, ms", beyond: "first-request", bar: 15, first: 60 },
+  { figure: "one-turn", label: "one turn, wall ms", against: "sdk" },
+  { figure: "per-turn", label: "per turn, ms", against: "sdk", bar: 0.9, first: 1.2 },
+  { figure: "growth", label: "growth of the added time", bar: 1.2, first: 1.3 },
+  { figure: "added-early", label: "added to a turn early, ms" },
+  { figure: "added-late", label: "added to a turn late, ms" },
+  { figure: "parallel", label: "gap of 20 parallel reads, ms", against: "sdk", bar: 1, first: 1 },
+  { figure: "memory", label: "memory at 50 turns, MiB", bar: 110, first: 110 },
+  { figure: "memory-long", label: "memory of a long run, MiB", beyond: "memory", bar: 60, first: 60 },
+  { figure: "request-bytes", label: "system + tools, bytes", bar: 8000, first: 8000 },
+]
+
+const DERIVED = ["added-early", "added-late"]
+
+/** The table as text, ending in a newline; only the figures that were asked for. */
+export function formatTable(samples, only) {
+  const head = ["figure", ...Object.values(peers).map((peer) => peer.label), "sous is", "bar", "first bar"]
+  const rows = ROWS.filter((row) => middleOf(row.figure, "sous", samples) !== undefined)
+    .filter((row) => only.includes(row.figure) || DERIVED.includes(row.figure))
+    .map((row) => cells(row, samples))
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cellsOf) => cellsOf[column].length)))
+  const line = (row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("  ")
+  return `${[head, ...rows].map(line).join("\n")}\n`
+}
+
+function cells(row, samples) {
+  const value = (name) => middleOf(row.figure, name, samples)
+  const own = value("sous")
+  const held = heldTo(row, own, samples)
+  return [
+    row.label,
+    ...Object.keys(peers).map((name) => number(value(name))),
+    held === undefined ? "" : `${number(held)}${unit(row)}${row.first !== undefined && held > row.first ? " !" : ""}`,
+    row.bar === undefined ? "" : `${row.bar}${unit(row)}`,
+    row.first === undefined ? "" : `${row.first}${unit(row)}`,
+  ]
+}
+
+function middleOf(figure, name, samples) {
+  if (figure !== "per-turn") return samples.middle(figure, name)
+  const many = samples.middle("many-turns", name)
+  const one = samples.middle("one-turn", name)
+  return many === undefined || one === undefined ? undefined : (many - one) / 49
+}
+
+/** What the bar is about: a ratio, a difference from another figure, or the value itself. */
+function heldTo(row, own, samples) {
+  if (own === undefined) return undefined
+  if (row.against !== undefined) return own / middleOf(row.figure, row.against, samples)
+  if (row.beyond !== undefined) return own - middleOf(row.beyond, "sous", samples)
+  return row.bar === undefined ? undefined : own
+}
+
+function unit(row) {
+  if (row.against !== undefined) return ` × ${peers[row.against].label}`
+  return row.beyond === undefined ? "" : ` beyond ${row.beyond}`
+}
+
+function number(value) {
+  if (value === undefined || Number.isNaN(value)) return ""
+  return value >= 1000 ? String(Math.round(value)) : value.toFixed(value < 10 ? 2 : 1)
+}

@@ -1,0 +1,85 @@
+/**
+ * One agent's messages: grows at its end, is written down as it grows, and becomes the body of each request.
+ *
+ * Invariant: what was sent once is sent again byte for byte; only compaction replaces messages, and it is counted.
+ */
+import type { ContentBlockParam, JsonSchema, MessageParam, TextBlockParam, Usage } from "../message.ts"
+import type { ModelRequest, ToolDeclaration } from "../model.ts"
+import type { Transcript } from "../session/transcript.ts"
+import type { Effort } from "../tool.ts"
+
+/** The parts of a request that stay the same for a whole conversation. */
+export interface RequestFrame {
+  system: readonly TextBlockParam[]
+  tools: readonly ToolDeclaration[]
+  effort?: Effort
+  outputSchema?: JsonSchema
+}
+
+export interface Conversation {
+  readonly messages: readonly MessageParam[]
+  append(role: "user" | "assistant", content: ContentBlockParam[]): void
+  /** The next request. Its messages array is only good until the next append. */
+  request(maxTokens: number): ModelRequest
+  /** Remembers what the API counted for the last request and its answer. */
+  counted(usage: Usage): void
+  /** Tokens at the most of the next request's input: what was counted, and one for each byte that is new. */
+  worstInputTokens(): number
+  /** Tokens of the window in use, as last counted. */
+  contextTokens(): number
+  /** Puts a shorter stand-in in the place of all messages before `keepFrom`. */
+  compact(keepFrom: number, summary: string): void
+  flush(): Promise<void>
+}
+
+/** Opens an empty conversation that is written to a transcript. */
+export function createConversation(frame: RequestFrame, transcript: Transcript): Conversation {
+  let messages: MessageParam[] = []
+  let counted = { tokens: 0, upTo: -1 }
+  return {
+    get messages() {
+      return messages
+    },
+    append(role, content) {
+      if (content.length === 0) return
+      const message: MessageParam = { role, content }
+      // An answer's own tokens were counted with it.
+      if (role === "assistant" && counted.upTo === messages.length) counted.upTo++
+      messages.push(message)
+      transcript.append(role, { message })
+    },
+    request(maxTokens) {
+      return { ...frame, messages: withBreakpoint(messages), maxTokens }
+    },
+    counted(usage) {
+      const tokens = usage.input + usage.cacheRead + usage.cacheWrite + usage.output
+      counted = { tokens, upTo: messages.length }
+      transcript.append("usage", { usage })
+    },
+    worstInputTokens() {
+      if (counted.upTo < 0) return byteLength([frame.system, frame.tools, messages])
+      return counted.tokens + byteLength(messages.slice(counted.upTo))
+    },
+    contextTokens: () => counted.tokens,
+    compact(keepFrom, summary) {
+      messages = [{ role: "user", content: [{ type: "text", text: summary }] }, ...messages.slice(keepFrom)]
+      counted = { tokens: 0, upTo: -1 }
+      transcript.append("compaction", { keepFrom, summary })
+    },
+    flush: () => transcript.flush(),
+  }
+}
+
+/** The same messages, with the cache breakpoint on the last block of the last one. */
+function withBreakpoint(messages: readonly MessageParam[]): readonly MessageParam[] {
+  const last = messages.at(-1)
+  if (last === undefined || typeof last.content === "string") return messages
+  const block = last.content.at(-1)!
+  if (block.type === "thinking" || block.type === "redacted_thinking") return messages
+  const marked = { ...block, cache_control: { type: "ephemeral" } } as ContentBlockParam
+  return messages.with(-1, { ...last, content: [...last.content.slice(0, -1), marked] } as MessageParam)
+}
+
+function byteLength(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}

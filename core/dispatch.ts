@@ -1,0 +1,262 @@
+/**
+ * One tool_use in, exactly one tool_result out, through named stages; a refusal travels the same road as a result.
+ *
+ * Invariant: `callTool` never rejects, and no guard is passed by an input that it has not judged.
+ *
+ * Trail: 2 of 6, from loop.ts, next permission/decide.ts.
+ */
+
+import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
+import { fitResult, RESULT_LIMIT } from "./context/budget.ts"
+import { maskSecrets, type Secrets } from "./env.ts"
+import { suggest } from "./error.ts"
+import type { ToolResult, ToolResultContent } from "./message.ts"
+import { judgeCall, permitCall } from "./permit.ts"
+import { type AgentScope, hookSource } from "./scope.ts"
+import type { Cause } from "./step.ts"
+import {
+  isConcurrencySafe,
+  isReadOnly,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+  type ToolProgress,
+} from "./tool.ts"
+import { checkInput } from "./tool-input.ts"
+
+interface Executed {
+  output: ToolOutput
+  threw?: string
+}
+
+/** Runs one tool_use: find → check → decide, ask, PreToolUse → execute → PostToolUse → settle. */
+export async function callTool(scope: AgentScope, use: ToolUse): Promise<Called> {
+  const { engine } = scope
+  const started = engine.clock.now()
+  engine.emit({ type: "tool_use", id: use.id, name: use.name, input: use.input }, scope.agent)
+  let called: Called
+  try {
+    const tool = findTool(scope, use)
+    const checked = await checkInput(tool, use)
+    const permitted = await permitCall(scope, tool, { ...use, input: checked })
+    const executed = await execute(scope, tool, { ...use, input: permitted.input }, permitted.paths)
+    const settled = await settle(scope, tool, use, executed)
+    called = await afterUse(scope, { ...use, input: permitted.input }, settled, permitted.injected)
+  } catch (error) {
+    called = refuse(use, error)
+  }
+  const { text, isError, data } = called
+  engine.emit(
+    {
+      type: "tool_result",
+      id: use.id,
+      name: use.name,
+      isError,
+      chars: text.length,
+      preview: text.slice(0, 2000),
+      durationMs: engine.clock.now() - started,
+      ...(data === undefined ? {} : { data }),
+    },
+    scope.agent,
+  )
+  return called
+}
+
+/**
+ * True when a call may start while its message still streams: it changes nothing, may overlap, and is allowed without
+ * a question. Tells nobody and asks nobody.
+ */
+export async function mayStartEarly(scope: AgentScope, use: ToolUse): Promise<boolean> {
+  const tool = scope.tools.get(use.name)
+  if (tool === undefined || use.broken !== undefined) return false
+  try {
+    const input = await checkInput(tool, use)
+    // A stream may break and be sent again: what spends (a subagent) is not started twice for that.
+    if (tool.role === "subagent" || !isReadOnly(tool, input) || !isConcurrencySafe(tool, input)) return false
+    return (await judgeCall(scope, tool, input)).decision.behavior === "allow"
+  } catch {
+    return false
+  }
+}
+
+/** True when a call may overlap with its neighbours. A call that cannot be checked does nothing, so it may. */
+export async function mayOverlap(scope: AgentScope, use: ToolUse): Promise<boolean> {
+  const tool = scope.tools.get(use.name)
+  if (tool === undefined || use.broken !== undefined) return true
+  try {
+    return isConcurrencySafe(tool, await checkInput(tool, use))
+  } catch {
+    return true
+  }
+}
+
+/** The result of a call that never started, because the run was interrupted. */
+export function interruptedCall(use: ToolUse): Called {
+  return failed(use, interruptedText("before"), "cancelled")
+}
+
+function findTool(scope: AgentScope, use: ToolUse): Tool {
+  const tool = scope.tools.get(use.name)
+  if (tool) return tool
+  const mend = suggest(use.name, scope.tools.keys())
+  throw new Refusal(`There is no tool "${use.name}": ${mend}`, "tool")
+}
+
+async function execute(
+  scope: AgentScope,
+  tool: Tool,
+  use: ToolUse,
+  judged: NonNullable<ToolContext["judged"]>,
+): Promise<Executed> {
+  if (scope.signal.aborted) throw new Refusal(interruptedText("before"), "cancelled")
+  try {
+    const running = consume(tool.execute(use.input, createToolContext(scope, use, judged)), scope, use)
+    return { output: await untilAborted(running, scope.signal) }
+  } catch (error) {
+    if (scope.signal.aborted) throw new Refusal(interruptedText("while"), "cancelled", { cause: error })
+    const reason = error instanceof Error ? error.message : String(error)
+    return { output: { content: `${use.name} failed: ${reason}`, isError: true }, threw: reason }
+  }
+}
+
+async function consume(
+  execution: Promise<ToolOutput> | AsyncIterable<ToolProgress | ToolOutput>,
+  scope: AgentScope,
+  use: ToolUse,
+): Promise<ToolOutput> {
+  if (!(Symbol.asyncIterator in execution)) return await execution
+  let output: ToolOutput = ""
+  for await (const item of execution) {
+    if (typeof item === "object" && "progress" in item) reportProgress(scope, use, item.progress)
+    else output = item
+  }
+  return output
+}
+
+/** How long a tool may take to end by itself after an abort, ms; then its call is given up. */
+const ABORT_GRACE_MS = 4000
+
+async function untilAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort = () => {}
+  let timer: NodeJS.Timeout | undefined
+  const givenUp = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      timer = setTimeout(() => reject(new Error("The call did not end when it was aborted")), ABORT_GRACE_MS)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener("abort", onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([running, givenUp])
+  } finally {
+    signal.removeEventListener("abort", onAbort)
+    clearTimeout(timer)
+  }
+}
+
+function createToolContext(scope: AgentScope, use: ToolUse, judged: NonNullable<ToolContext["judged"]>): ToolContext {
+  const { engine } = scope
+  return {
+    toolUseId: use.id,
+    caller: scope.caller,
+    judged,
+    cwd: scope.cwd,
+    setCwd: (path) => {
+      scope.cwd = path
+    },
+    roots: engine.roots,
+    env: scope.env,
+    signal: scope.signal,
+    agent: scope.agent,
+    sessionId: scope.sessionId,
+    runFolder: engine.folder,
+    state: <T>(key: symbol, create: () => T) => {
+      if (!scope.state.has(key)) scope.state.set(key, create())
+      return scope.state.get(key) as T
+    },
+    progress: (text) => reportProgress(scope, use, text),
+    defer: engine.defer,
+    subagent: (request) => scope.subagent(request, { signal: scope.signal }),
+    agents: engine.agents,
+  }
+}
+
+function reportProgress(scope: AgentScope, use: ToolUse, text: string): void {
+  scope.engine.emit({ type: "tool_progress", id: use.id, text }, scope.agent)
+}
+
+async function settle(scope: AgentScope, tool: Tool, use: ToolUse, executed: Executed): Promise<Called> {
+  const { engine } = scope
+  const output = checkOutput(tool, executed.output)
+  const masked = typeof output === "string" ? maskSecrets(output, engine.secrets) : maskOutput(output, engine.secrets)
+  const options = { limit: tool.maxResultChars ?? RESULT_LIMIT, folder: engine.folder, name: use.id }
+  const { content, isError, data, spilled } = await fitResult(masked, options)
+  const called: Called = { result: toolResult(use, content, isError), text: textOf(content), isError, injected: [] }
+  if (data !== undefined) called.data = data
+  if (spilled !== undefined) called.spilled = spilled
+  if (isError) called.cause = "tool"
+  return called
+}
+
+/** A tool that returns what no tool may return has failed; its author is told what came. */
+function checkOutput(tool: Tool, output: ToolOutput): ToolOutput {
+  if (typeof output === "string") return output
+  const content = output?.content
+  if (
+    typeof content === "string" ||
+    (Array.isArray(content) && content.every((block) => typeof block?.type === "string"))
+  )
+    return output
+  const found = output === null ? "null" : typeof output
+  return { content: `${tool.name} failed: it returned ${found} instead of text or content blocks`, isError: true }
+}
+
+function maskOutput(output: Exclude<ToolOutput, string>, secrets: Secrets): ToolOutput {
+  if (secrets.pattern === undefined) return output
+  const { content } = output
+  const mask = (text: string) => maskSecrets(text, secrets)
+  const masked: ToolResultContent =
+    typeof content === "string"
+      ? mask(content)
+      : content.map((block) => (block.type === "text" ? { ...block, text: mask(block.text) } : block))
+  return { ...output, content: masked }
+}
+
+async function afterUse(scope: AgentScope, use: ToolUse, called: Called, injected: string[]): Promise<Called> {
+  const { hooks } = scope.engine
+  const event = called.isError ? "PostToolUseFailure" : "PostToolUse"
+  if (!hooks.has(event, scope.hooks)) return { ...called, injected }
+  const fields = { tool_name: use.name, tool_input: use.input, tool_use_id: use.id }
+  const from = hookSource(scope, use.id)
+  const folded =
+    event === "PostToolUse"
+      ? await hooks.fold(event, { ...fields, tool_response: called.data ?? called.text }, from)
+      : await hooks.fold(event, { ...fields, error: called.text }, from)
+  const all = [...injected, ...folded.injected]
+  if (folded.blocked !== undefined) all.push(`A hook objects to the result of ${use.name}: ${folded.blocked}`)
+  if (folded.result === undefined) return { ...called, injected: all }
+  return { ...called, text: folded.result, result: toolResult(use, folded.result, called.isError), injected: all }
+}
+
+function refuse(use: ToolUse, error: unknown): Called {
+  if (!(error instanceof Refusal)) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return failed(use, `${use.name} could not be run: ${reason}`, "infra")
+  }
+  const called = failed(use, error.message, error.reason)
+  return { ...called, injected: error.injected, ...(error.decision ? { denied: error.decision } : {}) }
+}
+
+function failed(use: ToolUse, text: string, cause: Cause): Called {
+  return { result: toolResult(use, text, true), text, isError: true, cause, injected: [] }
+}
+
+function toolResult(use: ToolUse, content: ToolResultContent, isError: boolean): ToolResult {
+  const base = { type: "tool_result" as const, tool_use_id: use.id, content }
+  return isError ? { ...base, is_error: true } : base
+}
+
+function textOf(content: ToolResultContent): string {
+  if (typeof content === "string") return content
+  return content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n")
+}

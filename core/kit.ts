@@ -1,0 +1,165 @@
+/**
+ * The door for programs: plugins and settings in, a frozen kit out, that runs recipes and prompts until it is closed.
+ *
+ * Invariant: register, freeze, run, dispose in reverse; nothing in here prints or exits.
+ */
+import { type Clock, createClock } from "./clock.ts"
+import type { PluginReport, RunEvent } from "./event.ts"
+import type { ApprovalAnswer, ApprovalRequest, RuleSource } from "./permission/decision.ts"
+import type { FlagGrants } from "./permission/flag.ts"
+import type { Plugin } from "./plugin.ts"
+import { agent } from "./recipe/declare.ts"
+import { recipe as build } from "./recipe/recipe.ts"
+import { registerPlugin } from "./register.ts"
+import { createRegistry, type Registry } from "./registry.ts"
+import { stateFolderFor } from "./session/store.ts"
+import { type EffectiveSettings, mergeSettings } from "./settings/merge.ts"
+import { startRun } from "./start.ts"
+import type { AgentStep, Budget, Recipe, RunResult } from "./step.ts"
+import type { Effort, PermissionMode } from "./tool.ts"
+
+export interface KitOptions {
+  /** In the order of registration. */
+  plugins: readonly Plugin[]
+  /** What became of plugin files before they got here; shown in the first event. */
+  reports?: readonly PluginReport[]
+  settings?: EffectiveSettings
+  /** Absolute. */
+  cwd: string
+  env: Readonly<Record<string, string | undefined>>
+  home?: string
+  /** State folder; default from env and home (design/context.md). */
+  state?: string
+  clock?: Clock
+  /** A plugin that cannot be set up stops everything. Default false: it is reported, and the others go on. */
+  strict?: boolean
+  /** Warnings of whoever made the settings, for the first event. */
+  warnings?: readonly string[]
+}
+
+/** How one run is to be done; beats the settings. */
+export interface RunOptions {
+  params?: Record<string, unknown>
+  model?: string
+  fallbackModel?: string
+  mode?: PermissionMode
+  effort?: Effort
+  maxTurns?: number
+  budget?: Budget
+  /** Rules of the command line. */
+  rules?: readonly RuleSource[]
+  flags?: FlagGrants
+  /** Grant what the recipe asks for in `permissions.allow`. */
+  grant?: boolean
+  /** Answers a question; undefined: declined. Left out: nobody can be asked. */
+  ask?: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>
+  onEvent?: (event: RunEvent) => void
+  signal?: AbortSignal
+  /** Records all models' traffic into this file (absolute). */
+  record?: string
+}
+
+export interface PromptOptions extends RunOptions {
+  system?: string
+  appendSystem?: string
+  tools?: string[]
+  output?: AgentStep<unknown>["output"]
+}
+
+/** A run at work. Iterating it gives its events from that moment on. */
+export interface Run<O = unknown> extends AsyncIterable<RunEvent> {
+  /** Resolves once the run has its id and folder. */
+  started: Promise<{ id: string; folder: string }>
+  /** Never rejects but with a SousError that kept the run from starting. */
+  result: Promise<RunResult<O>>
+  /** Says something to the agent at work; it reads it after its current tool results. */
+  queue(message: string): void
+  abort(reason?: string): void
+}
+
+export interface Kit {
+  run<P, O>(recipe: Recipe<P, O>, options?: RunOptions): Run<O>
+  prompt(text: string, options?: PromptOptions): Run<unknown>
+  /** A recipe that a plugin brought. */
+  recipe(name: string): Recipe | undefined
+  describe(): KitDescription
+  /** Ends what still runs, then disposes of the plugins, last registered first. */
+  close(): Promise<void>
+}
+
+export interface KitDescription {
+  plugins: PluginReport[]
+  tools: string[]
+  agents: string[]
+  recipes: string[]
+  models: string[]
+}
+
+/** What a run needs of its kit. */
+export interface KitParts {
+  registry: Registry
+  reports: PluginReport[]
+  settings: EffectiveSettings
+  options: KitOptions
+  clock: Clock
+  state: string
+  signal: AbortSignal
+}
+
+/** Registers the plugins and freezes. Throws a SousError when a plugin that guards something cannot be set up. */
+export async function createKit(options: KitOptions): Promise<Kit> {
+  const ending = new AbortController()
+  const settings = options.settings ?? mergeSettings([])
+  const builder = createRegistry()
+  const disposals: (() => void | Promise<void>)[] = []
+  const reports = [...(options.reports ?? [])]
+  const setting = { builder, settings, options, disposals, signal: ending.signal, names: new Set<string>() }
+  for (const plugin of options.plugins) reports.push(await registerPlugin(plugin, setting))
+  const parts: KitParts = {
+    registry: builder.freeze(),
+    reports,
+    settings,
+    options,
+    clock: options.clock ?? createClock(),
+    state: options.state ?? stateFolderFor(options.env, options.home),
+    signal: ending.signal,
+  }
+  const running = new Set<Promise<unknown>>()
+  const start = <O>(recipe: Recipe<any, O>, runOptions: RunOptions): Run<O> => {
+    const run = startRun(parts, recipe, runOptions)
+    const settled = run.result.catch(() => {}).finally(() => running.delete(settled))
+    running.add(settled)
+    return run
+  }
+  return {
+    run: (recipe, runOptions = {}) => start(recipe, runOptions),
+    prompt: (text, promptOptions = {}) => start(promptRecipe(text, promptOptions), promptOptions),
+    recipe: (name) => parts.registry.recipes.find((one) => one.name === name),
+    describe: () => describe(parts),
+    async close() {
+      ending.abort(new Error("The kit was closed"))
+      await Promise.all(running)
+      for (const dispose of disposals.reverse()) await dispose()
+    },
+  }
+}
+
+/** A bare prompt is a recipe of one step. */
+function promptRecipe(text: string, options: PromptOptions): Recipe<any, unknown> {
+  const { system, appendSystem, tools, output } = options
+  const given = Object.entries({ system, appendSystem, tools, output }).filter(([, value]) => value !== undefined)
+  const step = { prompt: text, ...Object.fromEntries(given) }
+  return build({ name: "prompt", description: "One prompt" })
+    .step("answer", () => agent(step))
+    .output(({ answer }) => answer)
+}
+
+function describe({ registry, reports }: KitParts): KitDescription {
+  return {
+    plugins: reports,
+    tools: [...registry.tools.keys()],
+    agents: registry.agents.map(({ name }) => name),
+    recipes: registry.recipes.map(({ name }) => name),
+    models: registry.models.map(({ name }) => name),
+  }
+}

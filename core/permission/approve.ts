@@ -1,0 +1,161 @@
+/**
+ * A question about one call → the first answer of whoever may give one: a person, the host, a hook, a classifier.
+ *
+ * Invariant: the sources start together and one answer claims the question; what comes later changes nothing, and a
+ * source that fails or declines has not answered.
+ */
+import type { ApprovalAnswer, ApprovalRequest, Decision, RuleSource } from "./decision.ts"
+
+/** Somebody who may answer. `person`: a terminal or the embedding host. */
+export interface ApprovalSource {
+  /** Shown as who answered: `terminal`, `host`, `hook guard`. */
+  name: string
+  kind: "person" | "hook" | "classifier"
+  /** An answer, or undefined to decline. `signal` fires when the question is settled or the run is aborted. */
+  answer(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined>
+}
+
+/** An answer and who gave it: a source's name, `grant`, or the name given to `answer`. */
+export type SettledAnswer = ApprovalAnswer & { by: string }
+
+export interface ApproveOptions {
+  /** The run's: once it fires, the question is withdrawn. */
+  signal: AbortSignal
+  /** Sources that only this question has, beside the approver's own. */
+  sources?: readonly ApprovalSource[]
+  /** Judges the call again, after a grant to the same agent. */
+  reevaluate?(): Decision | Promise<Decision>
+}
+
+export interface Approver {
+  /** Asks all sources at once; undefined when all of them declined or the run was aborted. */
+  approve(request: ApprovalRequest, options: ApproveOptions): Promise<SettledAnswer | undefined>
+  /** Answers an open question from outside; false when there is none of that id any more. */
+  answer(id: string, answer: ApprovalAnswer, by: string): boolean
+  /** The questions that wait, in the order in which they were asked. */
+  open(): ApprovalRequest[]
+}
+
+/** Makes an approver. `grants`: rules granted in this conversation by agent id; `remember` adds to them. */
+export function createApprover(options: {
+  sources: readonly ApprovalSource[]
+  grants: Map<string, RuleSource[]>
+}): Approver {
+  const waiting = new Map<string, Question>()
+  return {
+    async approve(request, asked) {
+      if (asked.signal.aborted) return undefined
+      const question = createQuestion(request, asked)
+      waiting.set(question.key, question)
+      try {
+        askAll(question, [...options.sources, ...(asked.sources ?? [])], asked.signal)
+        const answer = await question.settled
+        if (answer && remember(answer, request, options.grants)) void reevaluateOthers(waiting, request.agent.id)
+        return answer
+      } finally {
+        waiting.delete(question.key)
+      }
+    },
+    answer(id, answer, by) {
+      const question = [...waiting.values()].find(({ request }) => request.id === id)
+      return question?.claim({ ...answer, by }) ?? false
+    },
+    open: () => [...waiting.values()].map(({ request }) => request),
+  }
+}
+
+/** Denials in a row, by a person or without one; `limit` of them end a run. Any allowed call starts over. */
+export function createDenialCounter(limit: number): { denied(): boolean; allowed(): void } {
+  let count = 0
+  return {
+    denied: () => ++count >= limit,
+    allowed: () => {
+      count = 0
+    },
+  }
+}
+
+interface Question {
+  key: string
+  request: ApprovalRequest
+  settled: Promise<SettledAnswer | undefined>
+  /** True for the first answer, which settles the question. */
+  claim(answer: SettledAnswer | undefined): boolean
+  reevaluate: ApproveOptions["reevaluate"]
+  /** Fires when the question is settled. */
+  over: AbortSignal
+}
+
+let asked = 0
+
+function createQuestion(request: ApprovalRequest, { reevaluate }: ApproveOptions): Question {
+  const over = new AbortController()
+  const { promise, claim } = resolveOnce<SettledAnswer | undefined>(() => over.abort())
+  return { key: `${request.id}#${asked++}`, request, settled: promise, claim, reevaluate, over: over.signal }
+}
+
+/** A promise that the first claim resolves; later claims are told that they came late. */
+export function resolveOnce<T>(onClaim: () => void): { promise: Promise<T>; claim(value: T): boolean } {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  let open = true
+  return {
+    promise,
+    claim(value) {
+      if (!open) return false
+      open = false
+      resolve(value)
+      onClaim()
+      return true
+    },
+  }
+}
+
+function askAll(question: Question, sources: readonly ApprovalSource[], signal: AbortSignal): void {
+  const { request, claim, over } = question
+  const personal = needsPerson(request.decision)
+  const eligible = sources.filter(({ kind }) => !(personal && kind === "classifier"))
+  const withdraw = () => claim(undefined)
+  signal.addEventListener("abort", withdraw, { once: true })
+  over.addEventListener("abort", () => signal.removeEventListener("abort", withdraw), { once: true })
+  let left = eligible.length
+  const declined = () => --left === 0 && claim(undefined)
+  if (left === 0) claim(undefined)
+  for (const source of eligible) {
+    const answering = Promise.resolve().then(() => source.answer(request, over))
+    answering.then((answer) => {
+      const counts = answer !== undefined && mayAnswer(source, answer, personal)
+      if (!counts || !claim({ ...answer, by: source.name })) declined()
+    }, declined)
+  }
+}
+
+/** Asked by an ask rule, a protected path or a guard: only a person may say yes. */
+function needsPerson({ source }: Decision): boolean {
+  return source === "ask" || source === "protected" || source === "hook"
+}
+
+function mayAnswer({ kind }: ApprovalSource, { behavior }: ApprovalAnswer, personal: boolean): boolean {
+  if (kind === "classifier") return behavior === "allow"
+  return kind === "person" || behavior === "deny" || !personal
+}
+
+/** Keeps what was shown as rules of the conversation. An input that the answer changed was not shown. */
+function remember(answer: SettledAnswer, request: ApprovalRequest, grants: Map<string, RuleSource[]>): boolean {
+  if (answer.behavior !== "allow" || answer.remember !== "session" || answer.input !== undefined) return false
+  const { agent, suggestions } = request
+  const kept = grants.get(agent.id) ?? []
+  const added = suggestions.map((text): RuleSource => ({ text, behavior: "allow", scope: "session" }))
+  grants.set(agent.id, [...kept, ...added.filter(({ text }) => !kept.some((rule) => rule.text === text))])
+  return added.length > 0
+}
+
+async function reevaluateOthers(waiting: ReadonlyMap<string, Question>, agent: string): Promise<void> {
+  for (const question of [...waiting.values()]) {
+    if (question.request.agent.id !== agent || question.over.aborted) continue
+    const decision = await Promise.resolve().then(question.reevaluate).catch(() => undefined)
+    if (decision?.behavior === "allow") question.claim({ behavior: "allow", by: "grant" })
+  }
+}

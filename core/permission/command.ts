@@ -1,0 +1,101 @@
+/**
+ * The text of a shell command → an analysis that rules, floor and classifier share; one parse, two logics.
+ *
+ * Invariant: what does not parse, is too long or holds odd characters carries `trouble` and is never allowed without a
+ * question, while refusals still look at a rough cut of its text.
+ */
+import { type Analysis, flatten, type InnerCommand, type Segment, type ShellRedirect } from "./segment.ts"
+import { walkCommand } from "./shell-walk.ts"
+import { literalWord, type ShellWord, useWalker } from "./shell-word.ts"
+import { unwrap } from "./wrapper.ts"
+
+/** Longer commands are never allowed without a question, in characters. */
+export const MAX_COMMAND_CHARS = 10_000
+const MAX_CACHED = 300
+
+let parser: typeof import("unbash") | undefined
+const cache = new Map<string, Analysis>()
+
+/** Loads the shell parser, once. Until then every command counts as one that does not parse. */
+export async function prepareCommands(): Promise<void> {
+  if (parser) return
+  const loaded = await import("unbash")
+  useWalker(loaded.forEachChild)
+  parser = loaded
+}
+
+/** Takes a command apart. `cwd`: absolute; `home`: absolute, or "" when unknown. */
+export function analyseCommand(text: string, options: { cwd: string; home: string }): Analysis {
+  const key = `${options.cwd}\0${options.home}\0${text}`
+  const known = cache.get(key)
+  if (known) return known
+  const analysis = analyse(text, options)
+  if (text.length > MAX_COMMAND_CHARS) return analysis
+  if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value!)
+  cache.set(key, analysis)
+  return analysis
+}
+
+function analyse(text: string, options: { cwd: string; home: string }): Analysis {
+  const odd = oddity(text)
+  const walked = text.length > MAX_COMMAND_CHARS ? undefined : walk(text, options)
+  const trouble = odd ?? (walked === undefined ? "it is too long to be looked through" : walked.trouble)
+  const rough = trouble === undefined ? [] : roughSegments(text, options.cwd)
+  const segments = [...(walked?.segments ?? []), ...rough]
+  const { spans = [], forkBomb = false } = walked ?? {}
+  const analysis: Analysis = { text, segments, all: flatten(segments), spans, forkBomb: forkBomb || ROUGH_FORK_BOMB.test(text) }
+  return trouble === undefined ? analysis : { ...analysis, trouble }
+}
+
+function walk(text: string, options: { cwd: string; home: string }) {
+  if (parser === undefined) return { segments: [], spans: [], forkBomb: false, trouble: "it does not parse as shell" }
+  try {
+    return walkCommand(text, parser, options)
+  } catch {
+    return { segments: [], spans: [], forkBomb: false, trouble: "it does not parse as shell" }
+  }
+}
+
+const ROUGH_FORK_BOMB = /([\w:.]{1,32})\s{0,9}\(\)\s{0,9}\{\s{0,9}\1\s{0,9}\|\s{0,9}\1\s{0,9}&/
+
+/** Characters that a person does not see, or that the shell and we may read differently. */
+function oddity(text: string): string | undefined {
+  if (/[\0-\x08\x0B-\x1F\x7F-\x9F]/.test(text)) return "it holds control characters"
+  if (/[\u00A0\u1680\u2000-\u200C\u200E\u200F\u2028-\u202F\u205F\u2060-\u206F\u3000\uFEFF\u{E0000}-\u{E007F}]/u.test(text)) {
+    return "it holds characters that nobody sees"
+  }
+  return /\p{Surrogate}/u.test(text) ? "it is no valid Unicode" : undefined
+}
+
+/** Cuts at everything that may separate commands and drops quotes: too many pieces rather than too few. */
+function roughSegments(text: string, cwd: string): Segment[] {
+  const plain = text.replaceAll("\\\n", "").replace(/["'\\\0]/g, "")
+  const seen = new Set<string>()
+  for (const piece of plain.split(/[;&|\r\n`(){}]+|\$(?=\()/)) {
+    const trimmed = piece.trim()
+    if (trimmed !== "") seen.add(trimmed)
+  }
+  return [...seen].map((piece) => roughSegment(piece, cwd))
+}
+
+function roughSegment(piece: string, cwd: string): Segment {
+  const written = piece.split(/\s+/)
+  const redirects = written.flatMap((word, i) => {
+    const target = /^\d?(?:>>|>\||&>|>)(.*)$/.exec(word)
+    const text = target && (target[1] || written[i + 1])
+    return text ? [{ access: "write" as const, word: literalWord(text) }] : []
+  })
+  const isFile = (word: string, i: number) => /^\d?[<>]/.test(word) || /^\d?(?:<|>|>>|<>|>\|)$/.test(written[i - 1] ?? "")
+  const kept = written.filter((word, i) => !isFile(word, i))
+  const start = kept.findIndex((word) => !/^\w+=/.test(word))
+  const words = kept.slice(Math.max(0, start)).map((word) => literalWord(word.replace(/\$\w+/g, "")))
+  return roughCommand(words, redirects, cwd)
+}
+
+function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedirect[], cwd: string): Segment {
+  const inner = unwrap(words, []).flatMap((found): InnerCommand[] => {
+    if (found.kind !== "command") return []
+    return [{ segments: [roughCommand(found.words, [], cwd)], at: found.at, clear: false }]
+  })
+  return { words, assignments: [], redirects, bases: [cwd], moved: false, nested: true, inner, opaque: "it does not parse" }
+}

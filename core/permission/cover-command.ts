@@ -1,0 +1,209 @@
+/**
+ * A shell command against allow rules, flags, classifier and mode: every simple command, every redirect.
+ *
+ * Invariant: a word that is known only when the command runs, a place that the analyser does not model, a folder that
+ * is not known: none of them fits the literal part of a rule.
+ */
+import type { Target } from "../tool.ts"
+import { type Coverage, type Covered, coverPath, coverPathByRule, hidesFromGuards, liesIn } from "./coverage.ts"
+import type { PermissionFacts, RuleSource } from "./decision.ts"
+import { coversByMode } from "./edit-command.ts"
+import { cutPath } from "./path-pattern.ts"
+import { isBelow, readableFolders } from "./place.ts"
+import { HARMLESS_VARIABLES, readOnlyFiles } from "./read-only.ts"
+import { namesOf } from "./refuse.ts"
+import type { Segment } from "./segment.ts"
+import { literalWord, type ShellWord } from "./shell-word.ts"
+import { type CommandUnit, segmentPaths } from "./unit.ts"
+import { isExact, matchesWildcard, type Wildcard } from "./wildcard.ts"
+import { programName } from "./wrapper.ts"
+import { runningWords } from "./wrapper-table.ts"
+
+/** A coverage, and the target that the segments are part of. */
+interface SegmentCoverage extends Coverage {
+  target: Target
+}
+
+/** How the whole command is covered; undefined when a part is not. */
+export function coverCommand(unit: CommandUnit, coverage: Coverage): Covered | undefined {
+  const { analysis, paths, target } = unit
+  if (analysis.trouble !== undefined) return undefined
+  const broad = broadRule(unit, coverage)
+  if (broad) return { rule: broad }
+  const files = paths.filter(({ from }) => from === "redirect")
+  const parts = [
+    ...analysis.segments.map((segment) => coverSegment(segment, { ...coverage, target })),
+    ...files.map((path) => coverPath(path, coverage)),
+  ]
+  return parts.some((one) => one === undefined) ? undefined : (parts.find((one) => one?.rule) ?? {})
+}
+
+/** The simple commands and redirects that are not covered, as written. */
+export function uncoveredParts(unit: CommandUnit, coverage: Coverage): { segments: Segment[]; files: CommandUnit["paths"] } {
+  const { analysis, paths, target } = unit
+  const files = paths.filter((path) => path.from === "redirect" && coverPath(path, coverage) === undefined)
+  const segments = analysis.segments.filter((segment) => coverSegment(segment, { ...coverage, target }) === undefined)
+  return { segments, files }
+}
+
+/** True when the allow rules of the coverage fit every simple command; redirects are not looked at. */
+export function coverCommandByRules({ analysis, target }: CommandUnit, coverage: Coverage): boolean {
+  return analysis.trouble === undefined && coverList(analysis.segments, { ...coverage, target }) !== undefined
+}
+
+/** True when the command changes nothing, wherever it reads. */
+export function looksOnly({ analysis, paths }: CommandUnit): boolean {
+  if (analysis.trouble !== undefined) return false
+  return analysis.segments.every(segmentLooksOnly) && !paths.some((path) => path.from === "redirect" && path.access === "write")
+}
+
+/** A segment as text for allow patterns: the program by its value, the other words as they were written. */
+export function textOfSegment(segment: Segment): string | undefined {
+  return viewsOf(segment)[0]?.text
+}
+
+function segmentLooksOnly(segment: Segment): boolean {
+  if (readOnlyFiles(segment) !== undefined) return true
+  const through = clearInner(segment)
+  return through !== undefined && through.every(segmentLooksOnly)
+}
+
+/** `Bash`, `Bash(*)` or `-A`: the whole command, unless a guard is set that could not see what it does. */
+function broadRule({ analysis, paths }: CommandUnit, coverage: Coverage): RuleSource | undefined {
+  const { call, rules, facts, flags } = coverage
+  if (facts.mode === "auto") return undefined
+  const names = namesOf(call)
+  const all = flags ? rules.allow.flags.find(({ kind }) => kind === "all") : undefined
+  const broad = coverage.allow(names).find(({ bare }) => bare) ?? all
+  const blind = rules.guards(names) && analysis.all.some(({ opaque }) => opaque !== undefined)
+  return blind || hidesFromGuards(paths, coverage) ? undefined : broad?.source
+}
+
+function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
+  const { words, assignments } = segment
+  if (words.length === 0 && assignments.length === 0) return {}
+  const paths = segmentPaths(segment, coverage.facts, coverage.target)
+  if (coverage.classifier && isPlainlySafe(segment, coverage)) return {}
+  if (coverage.mode === "all" && coversByMode(segment, paths, coverage.facts)) return {}
+  if (hidesFromGuards(paths, coverage)) return undefined
+  return coverByFlag(segment, coverage) ?? coverByRule(segment, coverage) ?? coverThrough(segment, coverage)
+}
+
+function coverList(segments: readonly Segment[], coverage: SegmentCoverage): Covered | undefined {
+  const covered = segments.map((segment) => coverSegment(segment, coverage))
+  return covered.some((one) => one === undefined) ? undefined : (covered.find((one) => one?.rule) ?? {})
+}
+
+/** A read-only command in the working folders, on files in them. */
+function isPlainlySafe(segment: Segment, coverage: SegmentCoverage): boolean {
+  const { facts, target } = coverage
+  const files = readOnlyFiles(segment)
+  const folders = readableFolders(facts)
+  if (files === undefined || !basesInside(segment, facts, folders)) return false
+  // A repository's own configuration names programs, so git is only plain in a folder that a person chose.
+  if (segment.words[0]?.value === "git" && !segment.bases?.every((base) => facts.roots.includes(base))) return false
+  const reads = segmentPaths({ ...segment, words: [literalWord("cat"), literalWord("--"), ...files.map(lookUpFolder)], redirects: [] }, facts, target)
+  const named = segmentPaths(segment, facts, target).filter(({ from }) => from === "operand")
+  return reads.every((path) => path.exact && liesIn(path, folders)) && !hidesFromGuards(named, coverage)
+}
+
+/** A glob in the last part of a path only lists its folder. */
+function lookUpFolder(word: ShellWord): ShellWord {
+  return /[*?[].*\//.test(word.value ?? "") ? word : { ...word, glob: false }
+}
+
+function basesInside({ bases }: Segment, facts: PermissionFacts, folders: readonly string[]): boolean {
+  if (bases === undefined) return false
+  return bases.every((base) => {
+    const real = base === facts.cwd ? base : facts.paths.get(base)?.real
+    return real !== undefined && folders.some((folder) => isBelow(cutPath(real), cutPath(folder)))
+  })
+}
+
+/** `--allow-run=git`: the program of the segment, and of everything that it runs in turn. */
+function coverByFlag(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
+  const { flags, rules, call } = coverage
+  const [program] = segment.words
+  if (!flags || program === undefined || !setsHarmlessly(segment)) return undefined
+  const flag = rules.allow.flags.find(({ kind, value }) => kind === "run" && (value === undefined || (value === program.value && !program.glob)))
+  if (flag === undefined || (flag.value === undefined && segment.opaque !== undefined && rules.guards(namesOf(call)))) return undefined
+  return segment.inner.every(({ segments }) => coverList(segments, coverage)) ? { rule: flag.source } : undefined
+}
+
+function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
+  const { facts, target } = coverage
+  if (segment.nested || !basesInside(segment, facts, facts.roots)) return undefined
+  const views = viewsOf(segment)
+  if (views.length === 0) return undefined
+  const outside = segmentPaths(segment, facts, target).filter((path) => {
+    return path.from === "operand" && path.access === "write" && !liesIn(path, facts.roots)
+  })
+  const rule = coverage.allow(namesOf(coverage.call)).find((one) => {
+    return one.commands().some((pattern) => {
+      const view = views.find(({ text }) => matchesWildcard(pattern, text))
+      if (view === undefined) return false
+      const reach = reachOf(pattern)
+      // What a wildcard let in may not write where no rule on paths lets it.
+      if (reach < view.needs || (reach < Infinity && !outside.every((path) => coverPathByRule(path, coverage)))) return false
+      const further = segment.inner.filter(({ at }) => reach < (view.ends[at] ?? Infinity))
+      return further.every(({ segments }) => coverList(segments, coverage))
+    })
+  })
+  return rule && { rule: rule.source }
+}
+
+/** How far the pattern names the text letter by letter. */
+function reachOf(pattern: Wildcard): number {
+  return isExact(pattern) ? Infinity : pattern.chunks[0]!.length
+}
+
+/** `timeout 5 npm test`: what a wrapper runs, when the wrapper cannot change what it means. */
+function coverThrough(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
+  const inner = clearInner(segment)
+  if (inner === undefined) return undefined
+  // The words that xargs adds are not known, so that only a rule may speak for its command.
+  const fed = segment.words[0]?.value === "xargs"
+  return coverList(inner, fed ? { ...coverage, classifier: false, mode: "none" } : coverage)
+}
+
+function clearInner(segment: Segment): readonly Segment[] | undefined {
+  const through = segment.inner.find(({ clear }) => clear)
+  if (through === undefined || segment.nested || !setsHarmlessly(segment)) return undefined
+  const known = segment.words.slice(0, through.at).every((word) => word.value !== undefined && !word.glob)
+  return known ? through.segments : undefined
+}
+
+interface View {
+  text: string
+  /** How far the literal part of a pattern has to reach: over words that are only known when the command runs, or run something. */
+  needs: number
+  /** Where each word ends. */
+  ends: readonly number[]
+}
+
+function viewsOf(segment: Segment): View[] {
+  const { words, assignments } = segment
+  const [program] = words
+  if (program && (program.value === undefined || program.glob)) return []
+  const plain = program && setsHarmlessly(segment) ? [viewOf(segment, [])] : []
+  const prefix = assignments.map(({ word }) => word.raw)
+  return prefix.length > 0 ? [...plain, viewOf(segment, prefix)] : plain
+}
+
+function viewOf({ words }: Segment, prefix: readonly string[]): View {
+  const running = runningWords.get(programName(words))
+  let text = prefix.join(" ")
+  let needs = 0
+  const ends = words.map((word, i) => {
+    text += (text === "" ? "" : " ") + (i === 0 ? word.value! : word.raw)
+    // With variables in front the literal part must name the program too: `* --version` says nothing about them.
+    const runs = i > 0 && running?.test(word.value ?? "")
+    if (word.value === undefined || runs || (i === 0 && prefix.length > 0)) needs = text.length
+    return text.length
+  })
+  return { text, needs: words.length === 0 ? Infinity : needs, ends }
+}
+
+function setsHarmlessly({ assignments }: Segment): boolean {
+  return assignments.every(({ name, word }) => HARMLESS_VARIABLES.test(name) && word.value !== undefined)
+}

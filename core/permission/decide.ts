@@ -1,0 +1,213 @@
+/**
+ * A call, the rules and the facts → one decision: eleven sources in order, the first that has an answer gives it.
+ *
+ * Invariant: pure and synchronous; the trace lists every source, and no source after the answer is asked.
+ *
+ * Trail: 3 of 6, from dispatch.ts, next hook.ts.
+ */
+import { coverAll, isReadOnlyCall } from "./cover.ts"
+import type { Coverage } from "./coverage.ts"
+import {
+  type Behavior,
+  DECISION_SOURCES,
+  type Decision,
+  type DecisionSource,
+  type PermissionCall,
+  type PermissionFacts,
+  type RuleSource,
+} from "./decision.ts"
+import { passesFilters } from "./filter.ts"
+import { floorOfCommand, floorOfWrite } from "./floor.ts"
+import { orderedMatch } from "./ordered.ts"
+import { protectionOf } from "./protected.ts"
+import { describeCall, describeRule, describeTarget, howToAllow, suggestRules } from "./reason.ts"
+import { findRefusal, namesOf, type RuleMatch } from "./refuse.ts"
+import { compileGrant, type RuleSet, rulesFor } from "./rule.ts"
+import type { CompiledRule } from "./specifier.ts"
+import { pathsOf, type Unit, unitsOf } from "./unit.ts"
+
+/** What one conversation or step adds to the rules of the run. */
+export interface DecideExtra {
+  /** Allow rules of this conversation. They never beat a deny or ask rule. */
+  grants?: readonly RuleSource[]
+  /** A step's entries such as `Bash(npm test*)`: a call whose tool they name has to fit one of them. They grant nothing. */
+  filters?: readonly string[]
+}
+
+/** Everything that the sources look at. */
+interface Subject {
+  call: PermissionCall
+  rules: RuleSet
+  facts: PermissionFacts
+  filters: readonly string[]
+  units: readonly Unit[]
+  coverage: Coverage
+}
+
+interface Match {
+  behavior: Behavior
+  reason: string
+  rule?: RuleSource
+  target?: Decision["target"]
+}
+
+/** The sources, in the order in which they are asked. */
+const SOURCES: Record<(typeof DECISION_SOURCES)[number], (subject: Subject) => Match | undefined> = {
+  abort: ({ facts }) => (facts.aborted ? { behavior: "deny", reason: "The run is being aborted" } : undefined),
+  floor,
+  deny: (subject) => denyRule(subject) ?? filters(subject),
+  plan,
+  ask: askRule,
+  protected: protectedPath,
+  rules: orderedRules,
+  classifier: plainlySafe,
+  allow: allowRule,
+  mode,
+  approval,
+}
+
+/** Decides about one call. `facts.paths` has to come from `resolveTargets` for the same targets and folder. */
+export function decide(call: PermissionCall, rules: RuleSet, facts: PermissionFacts, extra: DecideExtra = {}): Decision {
+  const subject = createSubject(call, rules, facts, extra)
+  const trace: Decision["trace"] = []
+  let decided: (Match & { source: DecisionSource }) | undefined
+  for (const source of DECISION_SOURCES) {
+    if (decided) {
+      trace.push({ source, outcome: "not reached" })
+      continue
+    }
+    const match = SOURCES[source](subject)
+    trace.push({ source, outcome: match ? "match" : "no match", ...pick(match) })
+    if (match) decided = { ...match, source }
+  }
+  // The last source always answers.
+  const { behavior, reason, source } = decided!
+  return { behavior, source, reason, ...pick(decided), trace }
+}
+
+/** The rules that "always" would add after such a decision; empty when no rule can answer it, or no exact one. */
+export function suggestGrants(decision: Decision, call: PermissionCall, rules: RuleSet, facts: PermissionFacts): string[] {
+  if (decision.behavior !== "ask" || decision.source !== "approval") return []
+  const { units, coverage } = createSubject(call, rules, facts, {})
+  return suggestRules(units, coverage)
+}
+
+/** A decision to ask that nobody answered, as the denial that it is then. */
+export function denyUnanswered(decision: Decision): Decision {
+  return { ...decision, behavior: "deny", reason: `Nobody answered: ${decision.reason}` }
+}
+
+function pick(match: Match | undefined): { rule?: RuleSource; target?: NonNullable<Decision["target"]> } {
+  return { ...(match?.rule && { rule: match.rule }), ...(match?.target && { target: match.target }) }
+}
+
+function createSubject(call: PermissionCall, rules: RuleSet, facts: PermissionFacts, extra: DecideExtra): Subject {
+  const grants = (extra.grants ?? [])
+    .map((source) => compileGrant(source, rules.anchors))
+    .filter((rule): rule is CompiledRule => rule !== undefined && rule.source.behavior === "allow")
+  const allow = (names: readonly string[]) => [
+    ...rulesFor(rules.allow, names),
+    ...grants.filter((rule) => names.some((name) => rule.speaksOf(name))),
+  ]
+  const coverage: Coverage = { call, rules, facts, allow, flags: true, classifier: true, mode: "none" }
+  return { call, rules, facts, filters: extra.filters ?? [], units: unitsOf(call, facts), coverage }
+}
+
+function floor({ units, facts }: Subject): Match | undefined {
+  for (const unit of units) {
+    const hit = unit.kind === "command" ? floorOfCommand(unit.analysis, facts)?.reason : floorOfTool(unit, facts)
+    if (hit !== undefined) {
+      const reason = `No agent may do this: ${hit}. No rule can allow it; reach the goal without it, or ask the person to do it`
+      return { behavior: "deny", reason, target: unit.target }
+    }
+  }
+  return undefined
+}
+
+function floorOfTool(unit: Unit, facts: PermissionFacts): string | undefined {
+  if (unit.kind !== "path" || unit.access !== "write") return undefined
+  for (const place of unit.places) {
+    const reason = floorOfWrite(place, unit.change, facts)
+    if (reason !== undefined) return `it writes "${unit.written}": ${reason}`
+  }
+  return undefined
+}
+
+function denyRule({ call, units, rules, facts }: Subject): Match | undefined {
+  const found = findRefusal(call, units, rules.deny, facts)
+  if (found === undefined) return undefined
+  const what = describeTarget(call, found.target)
+  return { behavior: "deny", ...found, reason: `${describeRule(found.rule)} denies ${what}. Go on without it; another way to the same end is denied too` }
+}
+
+function filters({ call, units, filters: texts, coverage, rules }: Subject): Match | undefined {
+  const failed = passesFilters(texts, units, { ...coverage, names: namesOf(call), anchors: rules.anchors })
+  if (failed === undefined) return undefined
+  const list = failed.map((text) => `"${text}"`).join(", ")
+  const rule: RuleSource = { text: failed[0]!, behavior: "deny", scope: "recipe" }
+  return { behavior: "deny", rule, reason: `This step narrows ${call.tool} to ${list}, and ${describeCall(call)} does not fit` }
+}
+
+function plan({ call, units, facts }: Subject): Match | undefined {
+  if (facts.mode !== "plan" || isReadOnlyCall(call, units)) return undefined
+  const reason = `This is plan mode, and ${describeCall(call)} is not read-only. Look around, then put the change into the plan`
+  return { behavior: "deny", reason }
+}
+
+function askRule({ call, units, rules, facts }: Subject): Match | undefined {
+  const found = findRefusal(call, units, rules.ask, facts)
+  return found && onlyPerson(facts, found, `${describeRule(found.rule)} asks about ${describeTarget(call, found.target)}`)
+}
+
+function protectedPath({ call, units, facts }: Subject): Match | undefined {
+  for (const path of pathsOf(units)) {
+    if (path.access !== "write" || path.loose) continue
+    const kinds = path.places.map((place) => protectionOf(place, facts))
+    const found = kinds.find((kind) => kind === "configures") ?? kinds.find((kind) => kind !== undefined)
+    if (found === undefined || (facts.mode === "bypassPermissions" && found === "protected")) continue
+    const why = found === "configures" ? "it configures agents" : "what it holds may run later"
+    return onlyPerson(facts, { target: path.target }, `Writing "${path.written}" with ${call.tool} needs a person's answer: ${why}`)
+  }
+  return undefined
+}
+
+/** A question that no rule, hook or classifier can answer. */
+function onlyPerson(facts: PermissionFacts, found: Partial<RuleMatch>, reason: string): Match {
+  if (facts.mode === "dontAsk") return { behavior: "deny", ...found, reason: `${reason}, and the mode dontAsk asks nobody` }
+  if (!facts.canAsk) return { behavior: "deny", ...found, reason: `${reason}, and nobody can answer here` }
+  return { behavior: "ask", ...found, reason }
+}
+
+function orderedRules({ call, units, rules, facts, coverage }: Subject): Match | undefined {
+  const found = orderedMatch(rules.ordered, units, coverage)
+  if (found === undefined) return undefined
+  const reason = `${describeRule(found.rule)} decides about ${describeTarget(call, found.target)}`
+  return found.behavior === "ask" ? onlyPerson(facts, found, reason) : { ...found, reason }
+}
+
+function plainlySafe({ call, units, coverage }: Subject): Match | undefined {
+  const covered = coverAll(units, { ...coverage, allow: () => [], flags: false })
+  return covered && { behavior: "allow", reason: `${describeCall(call)} only reads, inside the working folders` }
+}
+
+function allowRule({ call, units, coverage }: Subject): Match | undefined {
+  const covered = coverAll(units, coverage)
+  if (covered?.rule === undefined) return undefined
+  return { behavior: "allow", rule: covered.rule, reason: `${describeRule(covered.rule)} allows ${describeCall(call)}` }
+}
+
+function mode({ call, units, facts, coverage }: Subject): Match | undefined {
+  if (facts.mode === "bypassPermissions") return { behavior: "allow", reason: "The mode bypassPermissions asks nobody" }
+  if (facts.mode === "acceptEdits" || facts.mode === "auto") {
+    const covered = coverAll(units, { ...coverage, mode: facts.mode === "acceptEdits" ? "all" : "tools" })
+    if (covered) return { behavior: "allow", reason: `The mode ${facts.mode} lets edits inside the working folders pass` }
+  }
+  if (facts.mode !== "dontAsk") return undefined
+  return { behavior: "deny", reason: `No rule allows ${describeCall(call)}, and the mode dontAsk asks nobody: ${howToAllow(units, coverage)}` }
+}
+
+function approval({ call, units, facts, coverage }: Subject): Match {
+  const reason = `No rule allows ${describeCall(call)}`
+  if (facts.canAsk) return { behavior: "ask", reason }
+  return { behavior: "deny", reason: `${reason}, and nobody can answer here: ${howToAllow(units, coverage)}` }
+}

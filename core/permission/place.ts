@@ -1,0 +1,82 @@
+/**
+ * A resolved path → all spellings that a guard looks at, and whether it lies inside a folder.
+ *
+ * Invariant: refusing looks at every spelling and needs one; allowing needs every place, and takes no odd spelling.
+ */
+import type { PermissionFacts, ResolvedPath } from "./decision.ts"
+import { cutPath, fold, type PathParts } from "./path-pattern.ts"
+
+/** Longer paths open nothing on any system. */
+const MAX_SPELT_CHARS = 40_000
+
+/** A path as the pipeline sees it. */
+export interface Place {
+  /** As the call wrote it. */
+  written: string
+  /** Absolute, as far as it is known without the disk. */
+  lexical: string
+  /** Every place that it may mean, absolute; empty when its real path is unknown, which allows nothing. */
+  known: readonly PathParts[]
+  /** `known`, the lexical path, and other systems' spellings of them. */
+  spellings: readonly PathParts[]
+  directory: boolean
+}
+
+/** Joins what was written with what the disk said. `lexical` is used where `resolved` is missing. */
+export function createPlace(written: string, lexical: string, resolved: ResolvedPath | undefined): Place {
+  const real = resolved ? [resolved.lexical, resolved.real, ...(resolved.others ?? [])] : []
+  const odd = isOdd(written)
+  const spellings = new Set([lexical, written, ...real].flatMap(spellingsOf))
+  return {
+    written,
+    lexical: resolved?.lexical ?? lexical,
+    known: odd ? [] : [...new Set(real)].map(cutPath),
+    spellings: [...spellings].filter((path) => path.startsWith("/")).map(cutPath),
+    directory: resolved?.directory ?? false,
+  }
+}
+
+/** True when every place that the path may mean lies in one of the folders, or is one of them. */
+export function isInside(place: Place, folders: readonly string[]): boolean {
+  return place.known.length > 0 && place.known.every((path) => folders.some((folder) => isBelow(path, cutPath(folder))))
+}
+
+/** True when `path` is `folder` or lies below it. */
+export function isBelow(path: PathParts, folder: PathParts, side: keyof PathParts = "allow"): boolean {
+  return folder[side].every((part, i) => path[side][i] === part)
+}
+
+/** Folders that a call may read without a rule. */
+export function readableFolders(facts: PermissionFacts): readonly string[] {
+  return [...facts.roots, ...facts.readRoots]
+}
+
+/** Spellings that another system, or this one, takes for something else: no rule allows them unseen. */
+function isOdd(written: string): boolean {
+  return /\0|^\\\\|^[A-Za-z]:[\\/]|\\\.\.|\.\.\\/.test(written) || /\p{Surrogate}/u.test(written)
+}
+
+function spellingsOf(path: string): string[] {
+  if (path.length > MAX_SPELT_CHARS) return [path]
+  const found = [path]
+  // Windows: both separators, device and drive prefixes; trailing dots and blanks do not count.
+  const slashed = path.includes("\\") ? path.replaceAll("\\", "/") : path
+  if (slashed !== path) found.push(slashed)
+  const drive = /^(?:\/\/[?.]\/)?([A-Za-z]):\/(.*)$/s.exec(slashed)
+  if (drive) found.push(`/${drive[1]!.toLowerCase()}/${drive[2]}`)
+  const views = found.map((one) => one.replace(/^(?:\/+proc\/+(?:self|thread-self|\d+)\/+root(?=\/|$))+/, "") || "/")
+  const trimmed = views.map((one) => one.split("/").map(trimPart).join("/"))
+  return [...found, ...views, ...trimmed]
+}
+
+function trimPart(part: string): string {
+  if (part === "." || part === "..") return part
+  let end = part.length
+  while (end > 0 && (part[end - 1] === "." || part[end - 1] === " ")) end--
+  return end === 0 ? part : part.slice(0, end)
+}
+
+/** True when two paths are the same to a system that minds neither case nor Unicode form. */
+export function isSamePath(a: string, b: string): boolean {
+  return fold(a) === fold(b)
+}

@@ -1,0 +1,108 @@
+/**
+ * What a decision tells a person and the model: what was refused, by which rule, and the flag or rule that would allow it.
+ *
+ * Invariant: a suggested rule fits only what was shown; where no exact one exists, none is suggested.
+ */
+import type { Target } from "../tool.ts"
+import { uncovered } from "./cover.ts"
+import { textOfSegment, uncoveredParts } from "./cover-command.ts"
+import type { Coverage } from "./coverage.ts"
+import type { PermissionCall, RuleSource } from "./decision.ts"
+import { escapePath } from "./path-pattern.ts"
+import { PATH_RULES } from "./refuse.ts"
+import { describeOrigin } from "./rule.ts"
+import type { CommandUnit, PathUnit, Unit } from "./unit.ts"
+import { escapeWildcard } from "./wildcard.ts"
+
+/** Characters of a command or path that a sentence shows. */
+const MAX_SHOWN = 300
+
+/** `The rule "Bash(rm *)" (project settings, .sous/settings.json:3)`. */
+export function describeRule(rule: RuleSource): string {
+  const kind = rule.text.startsWith("-") ? "flag" : "rule"
+  return `The ${kind} "${clip(rule.text)}" (${describeOrigin(rule)})`
+}
+
+/** The call by what it would touch. */
+export function describeCall(call: PermissionCall): string {
+  const [first, ...more] = call.targets
+  if (first === undefined) return call.tool
+  return `${describeTarget(call, first)}${more.length > 0 ? ` and ${more.length} more` : ""}`
+}
+
+/** One target of the call; without one, its tool. */
+export function describeTarget(call: PermissionCall, target: Target | undefined): string {
+  if (target === undefined) return call.tool
+  if (target.kind === "command") return `the command "${clip(target.text)}"`
+  if (target.kind === "url") return `${call.tool} of "${clip(target.url)}"`
+  if (target.kind === "name") return `${call.tool} "${clip(target.name)}"`
+  return `${target.access === "read" ? "reading" : "writing"} "${clip(target.path)}"`
+}
+
+/** The flag and the rules that would allow what is not covered: `run again with --allow-run=npm, or add …`. */
+export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
+  const missing = uncovered(units, coverage)
+  const flags = flagsFor(missing, coverage)
+  const rules = suggestRules(units, coverage)
+  const add = rules.length > 0 ? `add the ${rules.length > 1 ? "rules" : "rule"} ${rules.map((rule) => `"${rule}"`).join(" and ")}` : ""
+  const again = flags.length > 0 ? `run again with ${flags.join(" ")}` : ""
+  const trouble = missing.find((unit) => unit.kind === "command" && unit.analysis.trouble !== undefined) as CommandUnit | undefined
+  if (trouble) return `no rule or flag can allow a command of which ${trouble.analysis.trouble}; write it as simple commands`
+  return [again, add].filter((part) => part !== "").join(", or ") || "no exact rule can allow it; write it as simple commands"
+}
+
+/** The rules that `always` would add, one for each part that is not covered; empty when a part has no exact one. */
+export function suggestRules(units: readonly Unit[], coverage: Coverage): string[] {
+  const { call } = coverage
+  if (units.length === 0) return [call.tool]
+  const found = uncovered(units, coverage).map((unit): (string | undefined)[] => {
+    if (unit.kind === "command") return commandRules(unit, coverage)
+    if (unit.kind === "path") return [pathRule(unit)]
+    if (unit.kind === "name") return [`${call.tool}(${escapeWildcard(unit.name)})`]
+    return [unit.host === undefined ? undefined : `${call.ruleName}(domain:${unit.host})`]
+  })
+  const rules = found.flat()
+  if (rules.length === 0) return [call.tool]
+  return rules.some((rule) => rule === undefined) ? [] : [...new Set(rules as string[])]
+}
+
+function commandRules(unit: CommandUnit, coverage: Coverage): (string | undefined)[] {
+  if (unit.analysis.trouble !== undefined) return [undefined]
+  const { segments, files } = uncoveredParts(unit, coverage)
+  const rules = segments.map((segment) => {
+    const text = segment.nested ? undefined : textOfSegment(segment)
+    return text === undefined ? undefined : `${coverage.call.ruleName}(${escapeWildcard(text)})`
+  })
+  return [...rules, ...files.map(pathRule)]
+}
+
+function pathRule({ access, exact, places }: PathUnit): string | undefined {
+  const [place] = places
+  if (!exact || places.length !== 1 || place === undefined || place.known.length === 0) return undefined
+  return `${PATH_RULES[access]}(${escapePath(place.lexical)})`
+}
+
+function flagsFor(missing: readonly Unit[], coverage: Coverage): string[] {
+  const wanted: Record<"run" | "read" | "write" | "net", string[]> = { run: [], read: [], write: [], net: [] }
+  const addPath = (path: PathUnit) => wanted[path.access].push(path.places[0] ? shorten(path.places[0].lexical, coverage) : path.written)
+  for (const unit of missing) {
+    if (unit.kind === "path") addPath(unit)
+    if (unit.kind === "url" && unit.host !== undefined) wanted.net.push(unit.host)
+    if (unit.kind !== "command") continue
+    const { segments, files } = uncoveredParts(unit, coverage)
+    const programs = segments.map(({ words }) => words[0]?.value)
+    if (programs.some((program) => program === undefined)) return []
+    wanted.run.push(...(programs as string[]))
+    for (const path of files) addPath(path)
+  }
+  return Object.entries(wanted).flatMap(([kind, values]) => (values.length > 0 ? [`--allow-${kind}=${[...new Set(values)].join(",")}`] : []))
+}
+
+function shorten(path: string, { facts }: Coverage): string {
+  const root = facts.roots[0]
+  return root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path
+}
+
+function clip(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+}

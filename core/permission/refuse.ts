@@ -1,0 +1,176 @@
+/**
+ * Deny and ask rules against a call: one part that fits is enough, in any spelling, wrapper or substitution.
+ *
+ * Invariant: refusing may guess; a doubt about what a command means falls to the side of the rule.
+ */
+import type { PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
+import type { FlagRule } from "./flag.ts"
+import { cutPath, matchesPath, mayMatchBelow, type PathParts } from "./path-pattern.ts"
+import { isBelow } from "./place.ts"
+import { type RuleTable, rulesFor } from "./rule.ts"
+import type { Segment } from "./segment.ts"
+import { splitWords } from "./shell-word.ts"
+import type { CompiledRule } from "./specifier.ts"
+import type { CommandUnit, PathUnit, Unit } from "./unit.ts"
+import { matchesWildcard } from "./wildcard.ts"
+import { programName } from "./wrapper.ts"
+import type { Target } from "../tool.ts"
+
+/** The words that rules use for reading and for writing a path, whatever tool does it. */
+export const PATH_RULES = { read: "Read", write: "Edit" } as const
+
+/** A rule that fits, and the part of the call that it fits. */
+export interface RuleMatch {
+  rule: RuleSource
+  target?: Target
+}
+
+/** The names that rules may use for the call as a whole. */
+export function namesOf(call: PermissionCall): string[] {
+  const names = [call.tool, call.ruleName]
+  return names.some((name) => name === "Task" || name === "Agent") ? [...names, "Task", "Agent"] : names
+}
+
+/** The first rule of the table that fits any part of the call. */
+export function findRefusal(call: PermissionCall, units: readonly Unit[], table: RuleTable, facts: PermissionFacts): RuleMatch | undefined {
+  const names = namesOf(call)
+  const own = rulesFor(table, names)
+  const whole = own.find((rule) => fitsCall(rule, call))
+  if (whole) return { rule: whole.source }
+  for (const unit of units) {
+    const rule = refusalOfUnit(unit, { own, table, cwd: cutPath(facts.cwd) })
+    if (rule) return { rule, target: unit.target }
+  }
+  return undefined
+}
+
+/** True when a rule that speaks of the tool fits the call as a whole: it is bare, or a parameter fits. */
+export function fitsCall(rule: CompiledRule, call: PermissionCall): boolean {
+  return rule.bare || fitsParameter(rule, call)
+}
+
+/** True when one rule, read as a guard, fits the unit or a path in it. `names`: those of the call; `cwd`: its folder. */
+export function refusesUnit(rule: CompiledRule, unit: Unit, names: readonly string[], cwd: PathParts): boolean {
+  if (names.some((name) => rule.speaksOf(name)) && fitsUnit(rule, unit, cwd)) return true
+  const paths = unit.kind === "path" ? [unit] : unit.kind === "command" ? unit.paths : []
+  return paths.some((path) => {
+    const spoken = rule.speaksOf(PATH_RULES.read) || (path.access === "write" && rule.speaksOf(PATH_RULES.write))
+    return spoken && fitsPath(rule, path, cwd)
+  })
+}
+
+function fitsUnit(rule: CompiledRule, unit: Unit, cwd: PathParts): boolean {
+  if (unit.kind === "path") return fitsPath(rule, unit, cwd)
+  if (unit.kind === "name") return rule.name(unit.name)
+  if (unit.kind === "url") return rule.domain(unit.host ?? "") ?? rule.commands().some((pattern) => matchesWildcard(pattern, unit.text))
+  const patterns = rule.commands()
+  return textsOfCommand(unit).some((text) => patterns.some((pattern) => matchesWildcard(pattern, text)))
+}
+
+/** True when a rule of the table could fit something below a folder that the unit reads. */
+export function findRefusalBelow(unit: PathUnit, table: RuleTable, cwd: PathParts): CompiledRule | undefined {
+  return rulesFor(table, [PATH_RULES.read]).find((rule) => {
+    const pattern = rule.path()
+    if (pattern === undefined) return false
+    return unit.places.some((place) => place.spellings.some((path) => mayMatchBelow(pattern, path, cwd)))
+  })
+}
+
+interface Guard {
+  own: readonly CompiledRule[]
+  table: RuleTable
+  cwd: PathParts
+}
+
+function refusalOfUnit(unit: Unit, guard: Guard): RuleSource | undefined {
+  const flag = guard.table.flags.find((rule) => fitsFlag(rule, unit))
+  if (flag) return flag.source
+  if (unit.kind === "path") return refusalOfPath(unit, guard)
+  const rule = guard.own.find((one) => fitsUnit(one, unit, guard.cwd))
+  if (rule || unit.kind !== "command") return rule?.source
+  for (const path of unit.paths) {
+    const found = refusalOfPath(path, { ...guard, own: [] }) ?? guard.table.flags.find((one) => fitsFlag(one, path))?.source
+    if (found) return found
+  }
+  return undefined
+}
+
+/** A rule on reading a path holds for writing it too: whoever edits a file sees it. */
+function refusalOfPath(unit: PathUnit, { own, table, cwd }: Guard): RuleSource | undefined {
+  const names = unit.access === "read" ? [PATH_RULES.read] : [PATH_RULES.write, PATH_RULES.read]
+  return [...own, ...rulesFor(table, names)].find((rule) => fitsPath(rule, unit, cwd))?.source
+}
+
+function fitsPath(rule: CompiledRule, unit: PathUnit, cwd: PathParts): boolean {
+  if (rule.bare) return !unit.loose
+  const pattern = rule.path()
+  return pattern !== undefined && unit.places.some((place) => place.spellings.some((path) => matchesPath(pattern, path, cwd)))
+}
+
+function fitsParameter(rule: CompiledRule, call: PermissionCall): boolean {
+  const parameter = rule.parameter()
+  if (parameter === undefined) return false
+  const given = call.targets.flatMap((target) => (target.kind === "name" ? [target.params?.[parameter.name]] : []))
+  const input = call.input
+  if (typeof input === "object" && input !== null && Object.hasOwn(input, parameter.name)) {
+    given.push((input as Record<string, string>)[parameter.name])
+  }
+  return given.some((value) => /^(?:string|number|boolean)$/.test(typeof value) && matchesWildcard(parameter.value, String(value)))
+}
+
+/** `--deny-…`: a program anywhere in the command, a path in any spelling, a host. */
+function fitsFlag({ kind, value }: FlagRule, unit: Unit): boolean {
+  if (unit.kind === "command") {
+    if (kind !== "run") return false
+    return value === undefined || unit.analysis.all.some(({ words }) => programName(words) === value || words[0]?.guesses.includes(value))
+  }
+  if (unit.kind === "url") return kind === "net" && (value === undefined || fitsHost(value, unit.host ?? ""))
+  if (unit.kind !== "path" || kind !== unit.access) return false
+  if (value === undefined) return !unit.loose
+  const folder = cutPath(value)
+  return unit.places.some((place) => place.spellings.some((path) => isBelow(path, folder, "refuse")))
+}
+
+/** `example.com`, or `*.example.com` for what is below it; a port in the flag is not looked at. */
+export function fitsHost(value: string, host: string): boolean {
+  const wanted = value.toLowerCase().replace(/:\d+$/, "")
+  return wanted.startsWith("*.") ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1 : wanted === host
+}
+
+const textCache = new WeakMap<CommandUnit["analysis"], readonly string[]>()
+
+/** Everything that a pattern may be held against: the whole text, each list and pipeline, each simple command. */
+function textsOfCommand({ analysis }: CommandUnit): readonly string[] {
+  let texts = textCache.get(analysis)
+  if (texts === undefined) {
+    const found = [analysis.text.trim(), ...analysis.spans, ...analysis.all.flatMap(textsOfSegment)]
+    texts = [...new Set(found.flatMap((text) => [text, collapse(text)]))].filter((text) => text !== "")
+    textCache.set(analysis, texts)
+  }
+  return texts
+}
+
+function textsOfSegment({ words, assignments }: Segment): string[] {
+  if (words.length === 0) return []
+  const variants = Math.max(...words.map((word) => word.guesses.length))
+  const guesses = Array.from({ length: Math.min(variants, 16) }, (_, i) => splitWords(words).map((word) => word.guesses[Math.min(i, word.guesses.length - 1)]!))
+  const raw = words.map((word) => word.raw)
+  const named = [...guesses, raw].flatMap((parts) => {
+    const program = programName([words[0]!])
+    const plain = parts[0] === program ? [parts] : [parts, [program, ...parts.slice(1)]]
+    return program === "git" ? [...plain, ["git", ...withoutGitOptions(parts.slice(1))]] : plain
+  })
+  const assigned = assignments.length > 0 ? [[...assignments.map(({ word }) => word.raw), ...raw]] : []
+  return [...named, ...assigned].map((parts) => parts.join(" ").trim())
+}
+
+/** The words from the sub-command on. */
+function withoutGitOptions(args: readonly string[]): readonly string[] {
+  let at = 0
+  while (at < args.length && args[at]!.startsWith("-")) at += /^(?:-[cC]|--(?:git-dir|work-tree|namespace|exec-path|config-env))$/.test(args[at]!) ? 2 : 1
+  return args.slice(at)
+}
+
+function collapse(text: string): string {
+  return text.replace(/\s+/g, " ")
+}

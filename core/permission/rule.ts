@@ -1,0 +1,209 @@
+/**
+ * Permission rules as people write them → a rule set, indexed by the tool that a rule speaks about.
+ *
+ * Invariant: a rule that does not parse never counts as one that matches nothing: on the allow side it is void with a
+ * warning, on the deny or ask side it stops the start.
+ */
+import { dirname } from "node:path"
+import { nearestName, SousError } from "../error.ts"
+import type { RuleSource, Scope } from "./decision.ts"
+import { compileFlags, type FlagGrants, type FlagRule } from "./flag.ts"
+import type { PathAnchors } from "./path-pattern.ts"
+import { type CompiledRule, createRule } from "./specifier.ts"
+
+/** `Tool` or `Tool(specifier)`, cut in two. */
+export interface ParsedRule {
+  tool: string
+  /** Left out for a bare rule; `*` is kept as it was written. */
+  specifier?: string
+}
+
+/** The rules of one list: those of each tool, those whose tool is a pattern, and flags. */
+export interface RuleTable {
+  byTool: ReadonlyMap<string, readonly CompiledRule[]>
+  patterns: readonly CompiledRule[]
+  flags: readonly FlagRule[]
+}
+
+/** All rules of a run, compiled once per change of settings. */
+export interface RuleSet {
+  deny: RuleTable
+  ask: RuleTable
+  allow: RuleTable
+  /** The ordered list, by scope, strongest first. */
+  ordered: readonly { scope: Scope; rules: readonly CompiledRule[] }[]
+  /** What is void, unknown or odd, one sentence each. */
+  warnings: readonly string[]
+  anchors: Omit<PathAnchors, "settings">
+  /** Some deny or ask rule speaks about a part of what this tool may do, so that what nobody can read is asked about. */
+  guards(names: readonly string[]): boolean
+}
+
+export interface CompileOptions {
+  /** Absolute: the folder that the run started in. */
+  cwd: string
+  home: string
+  flags?: FlagGrants
+  /** What `/x` in a rule of that scope starts from, absolute. Default: the folder of a user's or CLI file, else `cwd`. */
+  settingsRoots?: Partial<Record<Scope, string>>
+  /** Names that rules may use: those of the tools, and their `ruleName`s. Left out: nothing is reported as unknown. */
+  knownTools?: Iterable<string>
+  /** A deny or ask rule that does not parse is a warning instead of an error. */
+  lenient?: boolean
+}
+
+/** The order in which scopes are asked, strongest first. */
+const SCOPES: readonly Scope[] = ["managed", "cli", "session", "local", "project", "user", "recipe", "plugin"]
+
+/** Cuts a rule in two. Throws PERMISSION_RULE_INVALID. */
+export function parseRule(text: string): ParsedRule {
+  const read = readRule(text)
+  if ("problem" in read) throw new SousError("PERMISSION_RULE_INVALID", { rule: clip(text), ...read })
+  return read
+}
+
+/** Compiles rules and flags. Throws PERMISSION_RULE_INVALID for a deny or ask rule that does not parse. */
+export function compileRules(rules: readonly RuleSource[], options: CompileOptions): RuleSet {
+  const warnings: string[] = []
+  const known = options.knownTools && [...options.knownTools]
+  const compiled = rules.flatMap((source) => compileOne(source, options, { warnings, known }))
+  const flags = options.flags ? compileFlags(options.flags, options.cwd) : []
+  const plain = compiled.filter(({ source }) => !source.ordered)
+  const table = (behavior: RuleSource["behavior"]) => createTable(plain, flags, behavior)
+  const ordered = SCOPES.map((scope) => ({ scope, rules: compiled.filter(({ source }) => source.ordered && source.scope === scope) }))
+  const set = { deny: table("deny"), ask: table("ask"), allow: table("allow") }
+  const guarding = compiled.filter(({ source, bare }) => source.behavior !== "allow" && !bare)
+  return {
+    ...set,
+    ordered: ordered.filter(({ rules: list }) => list.length > 0),
+    warnings,
+    anchors: { cwd: options.cwd, home: options.home },
+    guards: (names) => set.deny.flags.length > 0 || guarding.some((rule) => names.some((name) => rule.speaksOf(name))),
+  }
+}
+
+/** The rules of a table that speak about one of the names; each once. */
+export function rulesFor(table: RuleTable, names: readonly string[]): CompiledRule[] {
+  const found = [...new Set(names)].flatMap((name) => table.byTool.get(name) ?? [])
+  return [...found, ...table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))]
+}
+
+/** A bare deny rule takes the whole tool away: the model is not even shown it. */
+export function isRemoved(rules: RuleSet, names: readonly string[]): boolean {
+  return rulesFor(rules.deny, names).some((rule) => rule.bare)
+}
+
+const compiledGrants = new WeakMap<RuleSource, { key: string; rule: CompiledRule | undefined }>()
+
+/** Compiles a grant or a filter, once per object; undefined when it does not parse. */
+export function compileGrant(source: RuleSource, anchors: RuleSet["anchors"]): CompiledRule | undefined {
+  const key = `${source.behavior} ${source.text}`
+  const known = compiledGrants.get(source)
+  if (known?.key === key) return known.rule
+  const read = readRule(source.text)
+  const rule = "problem" in read ? undefined : createRule(read, source, { ...anchors, settings: anchors.cwd })
+  compiledGrants.set(source, { key, rule })
+  return rule
+}
+
+/** Names a rule's place in words: `project settings, .sous/settings.json:3`. */
+export function describeOrigin({ scope, file, line, by }: RuleSource): string {
+  const who = by === undefined ? scope : `${scope} ${by}`
+  return file === undefined ? who : `${who} settings, ${file}${line === undefined ? "" : `:${line}`}`
+}
+
+type Problem = { problem: string; mend: string }
+
+/** Longer tool names are no names. */
+const MAX_NAME_CHARS = 200
+
+function readRule(text: string): ParsedRule | Problem {
+  const trimmed = text.trim()
+  const open = trimmed.indexOf("(")
+  const tool = open < 0 ? trimmed : trimmed.slice(0, open)
+  if (tool === "") return { problem: "it names no tool", mend: `write the tool first: "Bash(${clip(trimmed)})"` }
+  if (tool.length > MAX_NAME_CHARS || !/^[\w*.:-]+$/.test(tool)) {
+    return { problem: `"${clip(tool)}" is no tool name`, mend: 'write "Tool" or "Tool(specifier)"' }
+  }
+  if (open < 0) return tool.includes(")") ? unopened(trimmed) : { tool }
+  if (!trimmed.endsWith(")")) {
+    const closed = trimmed.lastIndexOf(")")
+    if (closed < 0) return { problem: "its parenthesis is not closed", mend: `write "${clip(trimmed)})"` }
+    return { problem: "text follows its specifier", mend: `write "${clip(trimmed.slice(0, closed + 1))}"` }
+  }
+  const specifier = trimmed.slice(open + 1, -1)
+  if (specifier.trim() === "") return { problem: "its parentheses are empty", mend: `write "${tool}" for every call of ${tool}` }
+  return { tool, specifier }
+}
+
+function unopened(text: string): Problem {
+  return { problem: "its parenthesis is not opened", mend: `write "Tool(${clip(text)}"` }
+}
+
+function compileOne(
+  source: RuleSource,
+  options: CompileOptions,
+  report: { warnings: string[]; known: string[] | undefined },
+): CompiledRule[] {
+  const read = typeof source.text === "string" ? readRule(source.text) : NOT_TEXT
+  const checked = "problem" in read ? read : checkSide(read, source)
+  if ("problem" in checked) {
+    if (source.behavior !== "allow" && !options.lenient) {
+      const from = source.file === undefined ? source.scope : `${source.file}:${source.line ?? 1}:${source.column ?? 1}`
+      throw new SousError("PERMISSION_RULE_INVALID", { rule: clip(String(source.text)), from, ...checked })
+    }
+    report.warnings.push(`The ${source.behavior} rule "${clip(String(source.text))}" (${describeOrigin(source)}) is void: ${checked.problem}; ${checked.mend}`)
+    return []
+  }
+  const unknown = report.known && unknownTool(checked.tool, report.known)
+  if (unknown !== undefined) report.warnings.push(`The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) names a tool that is not there: ${unknown}`)
+  if (checked.specifier !== undefined && checked.specifier !== checked.specifier.trim()) {
+    report.warnings.push(`The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) has blanks inside its parentheses: write "${checked.tool}(${clip(checked.specifier.trim())})"`)
+  }
+  return [createRule(checked, source, { ...options, settings: settingsRoot(source, options) })]
+}
+
+const NOT_TEXT: Problem = { problem: "it is no text", mend: 'write "Tool" or "Tool(specifier)"' }
+/** Fields whose rules have a syntax of their own. */
+const CONTENT = /^\s*(command|file_path|path|notebook_path|url)\s*:/
+
+function checkSide(rule: ParsedRule, { behavior }: RuleSource): ParsedRule | Problem {
+  if (behavior === "allow" && rule.tool.includes("*") && !/^mcp__[^*]+?__[^*]*\*$/.test(rule.tool)) {
+    return { problem: "a pattern of tools cannot be allowed", mend: 'name the tool, or one server: "mcp__server__*"' }
+  }
+  const content = behavior === "allow" ? null : CONTENT.exec(rule.specifier ?? "")
+  if (content) {
+    const value = rule.specifier!.slice(content[0].length).trim()
+    return { problem: `"${content[1]}" is not matched as a parameter`, mend: `write "${rule.tool}(${clip(value)})"` }
+  }
+  return rule
+}
+
+function unknownTool(tool: string, known: readonly string[]): string | undefined {
+  if (/[_*]/.test(tool) || known.includes(tool) || tool === "Task") return undefined
+  const near = nearestName(tool, known)
+  return near === undefined ? "no tool has a name like it" : `did you mean "${near}"?`
+}
+
+function settingsRoot({ scope, file }: RuleSource, options: CompileOptions): string {
+  const given = options.settingsRoots?.[scope]
+  if (given !== undefined) return given
+  return file !== undefined && (scope === "user" || scope === "cli") ? dirname(file) : options.cwd
+}
+
+function createTable(rules: readonly CompiledRule[], flags: readonly FlagRule[], behavior: RuleSource["behavior"]): RuleTable {
+  const byTool = new Map<string, CompiledRule[]>()
+  const patterns: CompiledRule[] = []
+  for (const rule of rules) {
+    if (rule.source.behavior !== behavior) continue
+    const list = byTool.get(rule.tool)
+    if (rule.toolPattern) patterns.push(rule)
+    else if (list) list.push(rule)
+    else byTool.set(rule.tool, [rule])
+  }
+  return { byTool, patterns, flags: flags.filter(({ source }) => source.behavior === behavior) }
+}
+
+function clip(text: string): string {
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}

@@ -1,0 +1,116 @@
+/**
+ * One parsed rule → its readings: as a command pattern, a path, a domain, a name, a parameter, each made on first use.
+ *
+ * Invariant: which reading counts is said by what a call touches, never by the tool's name.
+ */
+import type { RuleSource } from "./decision.ts"
+import { type PathAnchors, type PathPattern, parsePathPattern } from "./path-pattern.ts"
+import { isExact, matchesWildcard, parseWildcard, type Wildcard } from "./wildcard.ts"
+
+/** A rule, ready to be matched. */
+export interface CompiledRule {
+  source: RuleSource
+  tool: string
+  /** The tool part stands for more than one tool: it holds `*`, or names an MCP server. */
+  toolPattern: boolean
+  specifier: string | undefined
+  /** It has no specifier, or one that stands for everything. */
+  bare: boolean
+  speaksOf(name: string): boolean
+  /** Readings of the specifier as a command; empty for a rule without one. */
+  commands(): readonly Wildcard[]
+  path(): PathPattern | undefined
+  /** `domain:` rules: true when the host fits; any other: undefined. */
+  domain(host: string): boolean | undefined
+  /** The name of an agent or a skill. */
+  name(text: string): boolean
+  parameter(): { name: string; value: Wildcard } | undefined
+}
+
+/** Makes a rule; its readings are parsed when they are first asked for. */
+export function createRule(
+  { tool, specifier }: { tool: string; specifier?: string },
+  source: RuleSource,
+  anchors: PathAnchors,
+): CompiledRule {
+  const refuses = source.behavior !== "allow"
+  const text = refuses ? specifier?.trim() : specifier
+  return {
+    source,
+    tool,
+    toolPattern: tool.includes("*") || isServer(tool),
+    specifier: text,
+    bare: text === undefined || text === "*" || (refuses && text === "**"),
+    speaksOf: toolMatcher(tool),
+    commands: once(() => (text === undefined ? [] : commandReadings(text))),
+    path: once(() => (text === undefined ? undefined : parsePathPattern(text, anchors, refuses ? "refuse" : "allow"))),
+    domain: domainMatcher(text),
+    name: nameMatcher(text, refuses),
+    parameter: once(() => readParameter(text)),
+  }
+}
+
+function toolMatcher(tool: string): (name: string) => boolean {
+  if (tool.includes("*")) {
+    const pattern = { chunks: tool.split("*"), bounded: false }
+    return (name) => matchesWildcard(pattern, name)
+  }
+  if (isServer(tool)) return (name) => name === tool || name.startsWith(`${tool}__`)
+  // The older name of the same tool.
+  if (tool === "Task" || tool === "Agent") return (name) => name === "Task" || name === "Agent"
+  return (name) => name === tool
+}
+
+function isServer(tool: string): boolean {
+  return tool.startsWith("mcp__") && tool.split("__").length === 2
+}
+
+/** As written, and with runs of blanks made one; a quote in the pattern stands for itself. */
+function commandReadings(text: string): Wildcard[] {
+  const collapsed = text.replace(/[ \t]+/g, " ")
+  return (collapsed === text ? [text] : [text, collapsed]).map(parseWildcard)
+}
+
+function domainMatcher(text: string | undefined): (host: string) => boolean | undefined {
+  const given = /^domain:(.*)$/s.exec(text ?? "")?.[1]?.trim()
+  if (given === undefined) return () => undefined
+  const pattern = canonicalHost(given)
+  if (pattern === "*") return () => true
+  if (pattern.startsWith("*.")) return (host) => host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1
+  const labels = pattern.split(".")
+  return (host) => {
+    const parts = host.split(".")
+    return parts.length === labels.length && labels.every((label, i) => matchesWildcard({ chunks: label.split("*"), bounded: false }, parts[i]!))
+  }
+}
+
+function canonicalHost(text: string): string {
+  const plain = text.toLowerCase().replace(/\.$/, "")
+  if (plain.includes("*")) return plain
+  try {
+    return new URL(`http://${plain}`).hostname.replace(/\.$/, "")
+  } catch {
+    return plain
+  }
+}
+
+function nameMatcher(text: string | undefined, refuses: boolean): (name: string) => boolean {
+  if (text === undefined || text === "*") return () => true
+  const pattern = parseWildcard(text)
+  if (refuses) return (name) => matchesWildcard(pattern, name)
+  const [only] = pattern.chunks
+  return (name) => (isExact(pattern) || (pattern.bounded && pattern.chunks.length === 1)) && only === name
+}
+
+function readParameter(text: string | undefined): { name: string; value: Wildcard } | undefined {
+  const found = /^([A-Za-z_][\w-]*)\s*:(.*)$/s.exec(text ?? "")
+  return found ? { name: found[1]!, value: parseWildcard(found[2]!.trim()) } : undefined
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}

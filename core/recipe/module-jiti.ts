@@ -1,0 +1,69 @@
+/**
+ * Compiled by jiti: a whole module graph, or one file whose code was kept and runs without loading jiti at all.
+ *
+ * Invariant: code that is run from the cache is wrapped exactly as jiti wraps it, so that both ways do the same.
+ */
+import { builtinModules, createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { runInThisContext } from "node:vm"
+import { SousError } from "../error.ts"
+
+/** The code of a file as jiti compiles it. Throws MODULE_SYNTAX_INVALID. */
+export async function transform(file: string, source: string): Promise<string> {
+  const { createJiti } = await import("jiti")
+  const jiti = createJiti(file, { fsCache: false })
+  const code = jiti.transform({ source, filename: file, ts: /\.m?ts$/.test(file), async: true, retainLines: true })
+  const failed = /^exports\.__JITI_ERROR__ = (\{.*\})/s.exec(code)?.[1]
+  if (failed === undefined) return code
+  const { message, line, column } = JSON.parse(failed) as { message: string; line: number; column: number }
+  const problem = message.replace(`${file}: `, "").replace(/[\s,.]+$/, "")
+  throw new SousError("MODULE_SYNTAX_INVALID", { file, problem, line, column: column + 1 })
+}
+
+/** True for compiled code that imports nothing but the given modules and Node's own. */
+export function isSingle(code: string, modules: ReadonlyMap<string, object>): boolean {
+  const imports = [...code.matchAll(/\bjitiImport\(\s*"([^"]+)"\s*\)/g)].map(([, name]) => name!)
+  const mentions = code.match(/\bjiti(?:Import|ESMResolve)\b/g)?.length ?? 0
+  return mentions === imports.length && imports.every((name) => modules.has(name) || isBuiltin(name))
+}
+
+function isBuiltin(name: string): boolean {
+  return name.startsWith("node:") || builtinModules.includes(name)
+}
+
+/** Runs such code. */
+export async function runSingle(
+  file: string,
+  code: string,
+  modules: ReadonlyMap<string, object>,
+): Promise<Record<string, unknown>> {
+  const names = "exports, require, module, __filename, __dirname, jitiImport"
+  const wrapped = runInThisContext(`(async function (${names}) { ${code}\n})`, { filename: file })
+  const module = { exports: {} as Record<string, unknown> }
+  const importByName = async (name: string) => asModule(modules.get(name) ?? (await import(name)))
+  await wrapped(module.exports, createRequire(file), module, file, dirname(file), importByName)
+  return module.exports
+}
+
+/** A module as compiled code expects one: marked, so that its default export is the one it names. */
+function asModule(namespace: object): object {
+  const exports = { ...namespace, default: "default" in namespace ? namespace.default : namespace }
+  return Object.defineProperty(exports, "__esModule", { value: true })
+}
+
+/** Runs a file and what it imports, compiled by jiti; compiled files are kept in `cache`. */
+export async function importWithJiti(
+  file: string,
+  options: { modules: ReadonlyMap<string, object>; cache: string | undefined },
+): Promise<Record<string, unknown>> {
+  const { createJiti } = await import("jiti")
+  const jiti = createJiti(pathToFileURL(file).href, {
+    fsCache: options.cache === undefined ? false : join(options.cache, "jiti"),
+    moduleCache: false,
+    virtualModules: Object.fromEntries(options.modules),
+  })
+  const exports = await jiti.import<Record<string, unknown>>(file)
+  // What jiti returns is a proxy that finds a default export where there is none.
+  return Object.fromEntries(Object.keys(exports).map((name) => [name, exports[name]]))
+}

@@ -1,0 +1,64 @@
+/**
+ * The step `script`: ordinary code, in which each awaited call is a step of its own.
+ *
+ * Invariant: the script itself touches nothing; what its calls do goes the way of every step.
+ */
+import { SousError } from "../error.ts"
+import type { AgentOptions, ScriptContext, ScriptStep, Step, StepResult } from "../step.ts"
+import { below, cancelled, type Place, plainFailure, type RunContext, reasonOf, StepError } from "./context.ts"
+import { agent, sh, tool, write } from "./declare.ts"
+
+/** Runs the code; its calls run at `<path>/<id>`, or `<path>/<n>` in the order in which they are made. */
+export async function runScript(run: RunContext, step: ScriptStep<any>, place: Place): Promise<StepResult> {
+  const context = createScriptContext(run, place)
+  try {
+    return { ok: true, value: await untilAborted(step.run(context), place.signal) }
+  } catch (error) {
+    if (place.signal.aborted) return cancelled()
+    if (error instanceof StepError) throw error
+    throw new SousError("STEP_SCRIPT_FAILED", { step: place.path, reason: reasonOf(error) }, { cause: error })
+  }
+}
+
+function createScriptContext(run: RunContext, place: Place): ScriptContext {
+  let calls = 0
+  const go = async (declared: Step, id?: string): Promise<any> => {
+    const number = ++calls
+    const at = below(place, id ?? number)
+    const result = await run.step(declared, at)
+    if (result.ok) return result.value
+    throw new StepError(at.path, plainFailure(result))
+  }
+  return {
+    run: (id, declared) => go(declared, id),
+    agent: ({ id, ...options }: AgentOptions<any> & { id?: string }) => go(agent(options), id),
+    sh: (first: any, ...values: unknown[]) => {
+      if (Array.isArray(first)) return go(sh(first as unknown as TemplateStringsArray, ...values))
+      const { id, ...options } = first
+      return go(sh(options as { command: string }), id)
+    },
+    tool: (name, input) => go(tool(name, input)),
+    write: (path, text) => go(write(path, text)),
+    async parallel(tasks) {
+      const settled = await Promise.allSettled(tasks.map((task) => task()))
+      for (const one of settled) if (one.status === "rejected") throw one.reason
+      return settled.map((one) => (one as PromiseFulfilledResult<unknown>).value) as any
+    },
+    log: (message) => place.engine.emit({ type: "notice", level: "info", message }, { step: place.path }),
+  }
+}
+
+/** A script may wait for something that nobody can end; an abort does not wait with it. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener("abort", stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener("abort", stop)
+  }
+}

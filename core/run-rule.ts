@@ -1,0 +1,45 @@
+/**
+ * The rules of one run: those of the settings, of the command line, of the plugins, and what the recipe may add.
+ *
+ * Invariant: a recipe's deny and ask rules always apply; what it asks to be allowed applies only when it was granted.
+ */
+import type { KitParts, RunOptions } from "./kit.ts"
+import type { Behavior, RuleSource } from "./permission/decision.ts"
+import { compileRules, type RuleSet } from "./permission/rule.ts"
+import type { Recipe } from "./step.ts"
+
+/** Compiles all rules that a run starts with. Throws PERMISSION_RULE_INVALID. */
+export function compileRunRules(
+  kit: KitParts,
+  recipe: Recipe<any, any, any>,
+  options: RunOptions & { cwd: string },
+): RuleSet {
+  const { settings, registry } = kit
+  const rules = [
+    ...settings.permissions.rules,
+    ...(options.rules ?? []),
+    ...registry.rules,
+    ...recipeRules(recipe, options),
+  ]
+  const names = [...registry.tools.values()].flatMap(({ name, ruleName }) => (ruleName ? [name, ruleName] : [name]))
+  return compileRules(rules, {
+    cwd: options.cwd,
+    home: kit.options.home ?? "",
+    knownTools: names,
+    ...(options.flags ? { flags: options.flags } : {}),
+  })
+}
+
+function recipeRules(recipe: Recipe<any, any, any>, options: RunOptions): RuleSource[] {
+  const list = (behavior: Behavior) =>
+    (recipe.permissions?.[behavior] ?? []).map(
+      (text): RuleSource => ({
+        text,
+        behavior,
+        scope: "recipe",
+        by: recipe.name,
+        ...(recipe.file ? { file: recipe.file } : {}),
+      }),
+    )
+  return [...list("deny"), ...list("ask"), ...(options.grant ? list("allow") : [])]
+}

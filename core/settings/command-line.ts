@@ -1,0 +1,255 @@
+/**
+ * The words after `sous` → a command with its arguments and flags, or the fault in them.
+ *
+ * Invariant: nothing unknown is taken for something else: a flag that is not in the table and a word that is no command
+ * are refused with the nearest right one.
+ */
+import type { Command } from "commander"
+import { nearestName, SousError } from "../error.ts"
+import { FLAGS, type Flag, type FlagValues, LIST_FLAGS, WITHOUT_LIST } from "./flag.ts"
+import { isRecipePath } from "./recipe-file.ts"
+
+export type CommandName = "run" | "check" | "help" | "prompt"
+
+/** What was asked for. */
+export interface CommandLine {
+  command: CommandName
+  args: string[]
+  /** Flags of `run` that are not ours: parameters of the recipe, if it has them. */
+  own: OwnFlag[]
+  values: FlagValues & { help?: boolean; version?: boolean }
+  /** The command's help, ready to print. */
+  help(): string
+}
+
+/** A flag as it was given; without a value when nothing that could be one came after it. */
+export interface OwnFlag {
+  flag: string
+  value?: string
+}
+
+const COMMANDS: Record<CommandName, { args: string; usage: string; sentence: string; examples: string[] }> = {
+  prompt: {
+    args: "[prompt...]",
+    usage: '"PROMPT" [flags]\n       sous COMMAND [flags]',
+    sentence: "Scripts LLM agent loops: runs a prompt, or a recipe.",
+    examples: [
+      'sous "explain what this project does"',
+      'git diff | sous -p "write a commit message"',
+      'sous -p "fix the typo in README.md" --allow-write=README.md --budget 0.50',
+      "sous run review --param base=main",
+    ],
+  },
+  run: {
+    args: "[recipe...]",
+    usage: "RECIPE [flags]",
+    sentence: "Runs a recipe: a file, or the name of an installed one.",
+    examples: [
+      "sous run ./green.ts --param cmd='npm test' --allow-run=npm",
+      "sous run review --grant --json > events.jsonl",
+      "sous run ./green.ts --help    (also shows its parameters)",
+    ],
+  },
+  check: {
+    args: "[file...]",
+    usage: "FILE…",
+    sentence: "Loads recipes without running them, and says what is wrong.",
+    examples: ["sous check ./green.ts recipes/*.yaml"],
+  },
+  help: {
+    args: "[command]",
+    usage: "[COMMAND]",
+    sentence: "Shows the help of a command.",
+    examples: ["sous help run"],
+  },
+}
+
+/** Reads a command line. Throws CLI_… errors. */
+export async function parseCommandLine(argv: readonly string[]): Promise<CommandLine> {
+  const { CommanderError } = await import("commander")
+  let line: CommandLine | undefined
+  const program = await createProgram((command, args) => {
+    const name = nameOf(command)
+    const values = { ...program.opts(), ...command.opts() }
+    line = {
+      command: name,
+      ...(name === "run" ? cutOwnFlags(args) : { args, own: [] }),
+      values,
+      help: () => helpOf(command),
+    }
+  })
+  const words = argv.map((word) => (LIST_FLAGS.includes(word) ? `${word}=${WITHOUT_LIST}` : word))
+  try {
+    program.parse(words, { from: "user" })
+  } catch (error) {
+    throw error instanceof CommanderError ? refusalOf(error, argv) : error
+  }
+  if (line!.command !== "help") return checkLine(line!)
+  const topic = program.commands.find((one) => one.name() === line!.args[0]) ?? program
+  return { ...line!, help: () => helpOf(topic) }
+}
+
+/**
+ * The recipe's own flags as `name=value` pairs: `--dry-run` is `dryRun=true`. `known` are its parameters. Throws
+ * CLI_FLAG_UNKNOWN.
+ */
+export function pairsOfFlags(own: readonly OwnFlag[], known: readonly string[]): string[] {
+  return own.map(({ flag, value = "true" }) => {
+    const name = [flag.slice(2), camelCase(flag.slice(2))].find((one) => known.includes(one))
+    if (name === undefined)
+      throw unknownFlag(
+        flag,
+        "run",
+        known.map((one) => `--${one}`),
+      )
+    return `${name}=${value}`
+  })
+}
+
+/** The recipe comes first; what follows it and is no flag of ours is one of the recipe's. */
+function cutOwnFlags(words: readonly string[]): { args: string[]; own: OwnFlag[] } {
+  const first = words.findIndex((word) => word.startsWith("-"))
+  if (first === -1) return { args: [...words], own: [] }
+  if (first === 0) throw unknownFlag(words[0]!.split("=")[0]!, "run")
+  const args = words.slice(0, first)
+  const own: OwnFlag[] = []
+  for (const word of words.slice(first)) {
+    const [, flag, value] = /^(--[A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? []
+    const last = own.at(-1)
+    if (flag !== undefined) own.push(value === undefined ? { flag } : { flag, value })
+    else if (last && last.value === undefined && !/^-\D/.test(word)) last.value = word
+    else if (word.startsWith("-")) throw unknownFlag(word, "run")
+    else args.push(word)
+  }
+  return { args, own }
+}
+
+type Chosen = (command: Command, args: string[]) => void
+
+async function createProgram(chosen: Chosen): Promise<Command> {
+  const { Command, Option } = await import("commander")
+  const create = (name: CommandName) => {
+    const { args, usage, sentence } = COMMANDS[name]
+    const command = new Command(name === "prompt" ? "sous" : name).description(sentence).argument(args).usage(usage)
+    command.configureHelp({ subcommandTerm: (one) => `${one.name()} ${one.usage()}` })
+    command
+      .exitOverride()
+      .helpOption(false)
+      .helpCommand(false)
+      .configureOutput({ writeErr: () => {} })
+    for (const flag of flagsOf(name)) {
+      const option = new Option(flag.notation, flag.sentence).helpGroup(`${flag.group}:`)
+      command.addOption(flag.parse ? option.argParser(flag.parse) : option)
+    }
+    // What a recipe takes is known once it is loaded.
+    command.allowUnknownOption(name === "run")
+    return command.action((given: string | string[] | undefined) => chosen(command, [given ?? []].flat()))
+  }
+  const program = create("prompt").enablePositionalOptions()
+  for (const name of ["run", "check", "help"] as const) program.addCommand(create(name))
+  return program
+}
+
+function nameOf(command: Command): CommandName {
+  return command.parent ? (command.name() as CommandName) : "prompt"
+}
+
+function helpOf(command: Command): string {
+  const examples = COMMANDS[nameOf(command)].examples.map((example) => `  ${example}\n`)
+  return `${command.helpInformation()}\nExamples:\n${examples.join("")}`
+}
+
+function flagsOf(command: CommandName): readonly Flag[] {
+  const help: Flag = { group: "Help", notation: "-h, --help", sentence: "show this" }
+  if (command === "prompt") {
+    const version: Flag = { group: "Help", notation: "-V, --version", sentence: "show the version" }
+    return [...FLAGS.filter((flag) => flag.for !== "run"), help, version]
+  }
+  if (command === "run") return [...FLAGS.filter((flag) => flag.for !== "prompt"), help]
+  return command === "check" ? [...FLAGS.filter(({ notation }) => notation === "--json"), help] : [help]
+}
+
+/** The faults that the library finds, as ours. */
+function refusalOf(error: { code: string; message: string }, argv: readonly string[]): Error {
+  const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? ""
+  const command = argv.find((word): word is CommandName => word in COMMANDS) ?? "prompt"
+  switch (error.code) {
+    case "commander.unknownOption":
+      return unknownFlag(quoted, command)
+    case "commander.optionMissingArgument":
+      return new SousError("CLI_VALUE_MISSING", { flag: longFlag(quoted) })
+    default:
+      return new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: quoted, mend: `run "sous ${command} --help"` })
+  }
+}
+
+function unknownFlag(flag: string, command: CommandName, more: readonly string[] = []): SousError {
+  const known = [...more, ...flagsOf(command).map(({ notation }) => longFlag(notation))]
+  const help = command === "prompt" ? "sous --help" : `sous ${command} --help`
+  return new SousError("CLI_FLAG_UNKNOWN", { flag, known, help })
+}
+
+function longFlag(notation: string): string {
+  return /--[\w-]+/.exec(notation)?.[0] ?? notation
+}
+
+/** Refuses what the library lets through: foreign flags, flags that exclude each other, words that are no prompt. */
+function checkLine(line: CommandLine): CommandLine {
+  const { command, args, values } = line
+  const foreign = FLAGS.find((flag) => flag.for !== undefined && flag.for !== command && nameOfFlag(flag) in values)
+  if (foreign) throw unknownFlag(longFlag(foreign.notation), command)
+  for (const [one, other] of EXCLUSIVE) {
+    if (values[one] !== undefined && values[other] !== undefined) {
+      throw new SousError("CLI_FLAGS_CONFLICT", { one: `--${one}`, other: `--${other}` })
+    }
+  }
+  if (values.help || values.version) return line
+  if (command === "prompt") checkPromptWords(args, values)
+  if (command === "run" && args.length !== 1) throw wordCount("recipe", args, "sous run ./green.ts")
+  if (command === "check" && args.length === 0) throw wordCount("file", args, "sous check ./green.ts")
+  return line
+}
+
+const EXCLUSIVE = [
+  ["model", "replay"],
+  ["record", "replay"],
+  ["quiet", "verbose"],
+] as const satisfies [keyof FlagValues, keyof FlagValues][]
+
+function nameOfFlag({ notation }: Flag): string {
+  return camelCase(longFlag(notation).slice(2))
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function wordCount(what: string, args: readonly string[], example: string): SousError {
+  const [, second] = args
+  if (second === undefined) return new SousError("CLI_ARGUMENT_MISSING", { what, example })
+  return new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: second, mend: `give one ${what}: ${example}` })
+}
+
+/** A bare word is a command that was misspelt, or a recipe without `run`; only `-p` makes it a prompt. */
+function checkPromptWords(args: readonly string[], values: FlagValues): void {
+  const [first, second] = args
+  if (first === undefined) {
+    if (!values.print)
+      throw new SousError("CLI_ARGUMENT_MISSING", { what: "prompt", example: COMMANDS.prompt.examples[0]! })
+    return
+  }
+  const near = nearestName(first, Object.keys(COMMANDS))
+  const isWord = /^[A-Za-z][\w-]*$/.test(first)
+  if (second !== undefined && !(isWord && near)) {
+    throw new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: second, mend: `put the whole prompt into quotes` })
+  }
+  if (values.print && second === undefined) return
+  const isRecipe = !/\s/.test(first) && isRecipePath(first)
+  if (!isWord && !isRecipe) return
+  const mend = isRecipe
+    ? `write "sous run ${first}"`
+    : near
+      ? `write "sous ${near}"`
+      : `write sous -p "${first}" to use it as a prompt`
+  throw new SousError("CLI_COMMAND_UNKNOWN", { word: first, mend })
+}

@@ -1,0 +1,98 @@
+/**
+ * The text of a settings file → its value, and where each key of it stands.
+ *
+ * Invariant: a file is read whole or refused with line and column; a key given twice is refused, never overridden.
+ */
+import { SousError } from "../error.ts"
+
+/** Counts from 1. */
+export interface Position {
+  line: number
+  column: number
+}
+
+/** A parsed file. */
+export interface SettingsDocument {
+  value: unknown
+  /** Where a key's name or a list's entry stands; the nearest known part of the path when it has no place of its own. */
+  at(path: readonly (string | number)[]): Position | undefined
+}
+
+/** Parses by the file's ending: JSON (comments and trailing commas allowed) or YAML. Throws SETTINGS_FILE_BROKEN. */
+export async function parseDocument(file: string, text: string): Promise<SettingsDocument> {
+  const clean = text.startsWith("\uFEFF") ? text.slice(1) : text
+  return /\.ya?ml$/.test(file) ? parseYaml(file, clean) : parseJson(file, clean)
+}
+
+async function parseJson(file: string, text: string): Promise<SettingsDocument> {
+  const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser")
+  const errors: import("jsonc-parser").ParseError[] = []
+  const tree = parseTree(text, errors, { allowTrailingComma: true })
+  const [first] = errors
+  if (first) {
+    const problem = printParseErrorCode(first.error)
+      .replace(/([a-z])([A-Z])/g, "$1 $2")
+      .toLowerCase()
+    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem, ...positionAt(text, first.offset) })
+  }
+  const bad = tree && badKey(tree)
+  if (bad) {
+    const problem = bad.value === "__proto__" ? 'no key may be "__proto__"' : `the key "${bad.value}" is given twice`
+    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem, ...positionAt(text, bad.offset) })
+  }
+  return {
+    value: tree === undefined ? {} : getNodeValue(tree),
+    at(path) {
+      for (let length = path.length; tree && length > 0; length--) {
+        const node = findNodeAtLocation(tree, path.slice(0, length))
+        if (!node) continue
+        const named = node.parent?.type === "property" ? node.parent : node
+        return positionAt(text, named.offset)
+      }
+      return tree && positionAt(text, tree.offset)
+    },
+  }
+}
+
+/** The first key's node that repeats an earlier one of its object, or that no plain object can hold. */
+function badKey(node: import("jsonc-parser").Node): import("jsonc-parser").Node | undefined {
+  const seen = new Set<unknown>(["__proto__"])
+  for (const child of node.children ?? []) {
+    const key = child.type === "property" ? child.children?.[0] : undefined
+    if (key && seen.has(key.value)) return key
+    if (key) seen.add(key.value)
+    const below = badKey(child)
+    if (below) return below
+  }
+  return undefined
+}
+
+async function parseYaml(file: string, text: string): Promise<SettingsDocument> {
+  const { isCollection, isMap, isNode, LineCounter, parseDocument: parse } = await import("yaml")
+  const lines = new LineCounter()
+  const document = parse(text, { lineCounter: lines, prettyErrors: false })
+  const place = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+  const [first] = document.errors
+  if (first) throw new SousError("SETTINGS_FILE_BROKEN", { file, problem: first.message, ...place(first.pos[0]) })
+  return {
+    value: document.toJS() ?? {},
+    at(path) {
+      for (let length = path.length; length > 0; length--) {
+        const parent: unknown = document.getIn(path.slice(0, length - 1), true)
+        const name = path[length - 1]
+        const pair = isMap(parent) ? parent.items.find(({ key }) => String(key) === String(name)) : undefined
+        const node = pair?.key ?? (isCollection(parent) ? parent.get(name, true) : undefined)
+        if (isNode(node) && node.range) return place(node.range[0])
+      }
+      return document.contents?.range ? place(document.contents.range[0]) : undefined
+    },
+  }
+}
+
+function positionAt(text: string, offset: number): Position {
+  const before = text.slice(0, offset)
+  return { line: before.split("\n").length, column: offset - (before.lastIndexOf("\n") + 1) + 1 }
+}

@@ -1,0 +1,152 @@
+/**
+ * The folders of the scopes, the flags and `--settings` → the settings in force, each value with its origin.
+ *
+ * Invariant: nothing of a project that nobody trusted widens what may run; a file that is broken stops the start. No
+ * configuration library searches here: one that was tried runs code that it finds in the current directory.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+import { SousError } from "../error.ts"
+import { checkSettings } from "./check.ts"
+import { parseDocument } from "./document.ts"
+import { type EffectiveSettings, mergeSettings, type SettingsScope, type SettingsSource } from "./merge.ts"
+import { pluginsIn } from "./plugin-file.ts"
+import type { Settings } from "./schema.ts"
+import { resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
+import { needsTrust, withoutTrust } from "./trust.ts"
+
+export interface LoadSettingsOptions extends ScopeOptions {
+  /** `--settings`: a file, or JSON itself. */
+  settings?: string | undefined
+  /** What the flags set; beats `settings` within the CLI scope. */
+  flags?: Settings | undefined
+  /** The project is trusted for this start. Default false. */
+  trust?: boolean | undefined
+}
+
+export interface LoadedSettings {
+  settings: EffectiveSettings
+  folders: ScopeFolders
+  /** The files that were read. */
+  files: { scope: SettingsScope; file: string }[]
+  /** One sentence each; one of them names all that was left out of a project that nobody trusts. */
+  warnings: string[]
+}
+
+const ENDINGS = [".json", ".yaml", ".yml"]
+
+/** Reads and merges the settings of all scopes. Throws SETTINGS_… errors. */
+export async function loadSettings(options: LoadSettingsOptions): Promise<LoadedSettings> {
+  const folders = scopeFolders(options)
+  const warnings: string[] = []
+  const sources = [...(options.flags ? [flagSource(options.flags, options.cwd)] : [])]
+  if (options.settings !== undefined) sources.push(await commandLineSource(options.settings, options))
+  for (const { scope, folder, name, base } of placesOf(folders)) {
+    const file = findFile(folder, name, warnings)
+    if (file !== undefined) sources.push(await loadFile(file, scope, base))
+  }
+  const leftOut = options.trust ? [] : [...leaveOutUntrusted(sources), ...pluginsLeftOut(folders)]
+  if (leftOut.length > 0) warnings.push(trustWarning(leftOut))
+  return {
+    settings: mergeSettings(sources),
+    folders,
+    files: sources.flatMap(({ scope, file }) => (file === undefined ? [] : [{ scope, file }])),
+    warnings,
+  }
+}
+
+interface Place {
+  scope: SettingsScope
+  folder: string
+  /** File name without its ending. */
+  name: string
+  /** What relative paths in it are relative to. */
+  base: string
+}
+
+function placesOf({ managed, user, project, root }: ScopeFolders): Place[] {
+  return [
+    { scope: "managed", folder: managed, name: "settings", base: managed },
+    ...(project && root
+      ? ([
+          { scope: "local", folder: project, name: "settings.local", base: root },
+          { scope: "project", folder: project, name: "settings", base: root },
+        ] as const)
+      : []),
+    ...(user ? [{ scope: "user", folder: user, name: "settings", base: user } as const] : []),
+  ]
+}
+
+function findFile(folder: string, name: string, warnings: string[]): string | undefined {
+  const present = listFolder(folder)
+  const [first, ...others] = ENDINGS.map((ending) => name + ending).filter((file) => present.includes(file))
+  for (const file of others) warnings.push(`"${join(folder, file)}" is not read: "${first}" beside it is`)
+  if (present.includes(`${name}.ts`))
+    warnings.push(`"${join(folder, `${name}.ts`)}" is not read: only .json and .yaml are`)
+  return first === undefined ? undefined : join(folder, first)
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "ENOENT" || code === "ENOTDIR") return []
+    throw new SousError("SETTINGS_FILE_UNREADABLE", { file: folder, reason: code ?? String(error) }, { cause: error })
+  }
+}
+
+async function loadFile(file: string, scope: SettingsScope, base: string): Promise<SettingsSource> {
+  return { scope, file, base, ...(await readSettings(file, readText(file))) }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8")
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    throw new SousError("SETTINGS_FILE_UNREADABLE", { file, reason }, { cause: error })
+  }
+}
+
+async function readSettings(file: string, text: string): Promise<Pick<SettingsSource, "values" | "at">> {
+  const document = await parseDocument(file, text)
+  return { values: checkSettings(file, document), at: document.at }
+}
+
+async function commandLineSource(given: string, { cwd, home }: ScopeOptions): Promise<SettingsSource> {
+  if (given.trimStart().startsWith("{")) {
+    return { scope: "cli", base: cwd, ...(await readSettings("--settings", given)) }
+  }
+  const file = resolveWritten(given, cwd, home)
+  return loadFile(file, "cli", dirname(file))
+}
+
+function flagSource(values: Settings, cwd: string): SettingsSource {
+  return { scope: "cli", base: resolve(cwd), values }
+}
+
+interface LeftOut {
+  file: string
+  keys: string[]
+}
+
+/** Takes what widens out of the sources that need trust. */
+function leaveOutUntrusted(sources: SettingsSource[]): LeftOut[] {
+  return sources.flatMap((source) => {
+    if (!needsTrust(source.scope)) return []
+    const { values, leftOut } = withoutTrust(source.values)
+    source.values = values
+    return leftOut.length === 0 ? [] : [{ file: source.file ?? "", keys: leftOut }]
+  })
+}
+
+function pluginsLeftOut({ project }: ScopeFolders): LeftOut[] {
+  const files = pluginsIn(project, { scope: "project" }).map(({ file }) => basename(file))
+  return project === undefined || files.length === 0 ? [] : [{ file: join(project, "plugins"), keys: files }]
+}
+
+function trustWarning(leftOut: readonly LeftOut[]): string {
+  const parts = leftOut.map(({ file, keys }) => `${keys.join(", ")} of "${file}"`)
+  return `Left out, since nobody has trusted this project: ${parts.join("; ")}. --trust applies them for this start`
+}

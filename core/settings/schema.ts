@@ -1,0 +1,172 @@
+/**
+ * The one description of the settings: each key with its type, a sentence, a merge rule and a trust mark.
+ *
+ * Invariant: a key without a mark does not land (a test walks them all); settings.schema.json is generated from here.
+ */
+import { z } from "zod"
+import type { Effort, PermissionMode } from "../tool.ts"
+
+/** How values of several scopes become one: the strongest scope's, all of them, or the strictest. */
+export type MergeRule = "replace" | "union" | "tighten"
+
+/** What a key can do in the hands of somebody whom nobody trusts yet: only restrict, nothing at all, or give more. */
+export type TrustMark = "tightens" | "harmless" | "widens"
+
+/** What the schema says about a key beside its type. */
+export interface KeyMark {
+  merge: MergeRule
+  /** A function when entries of one list differ. */
+  trust: TrustMark | ((entry: unknown) => TrustMark)
+  /** The value when no scope sets the key. */
+  default?: unknown
+}
+
+/** The marks, by schema. */
+export const KEY_MARKS = z.registry<KeyMark>()
+
+/** Every effort, least first. */
+export const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const satisfies readonly Effort[]
+
+/** Every permission mode, and `manual`, the other name of `default`. */
+export const MODE_NAMES = [
+  "default",
+  "manual",
+  "acceptEdits",
+  "plan",
+  "auto",
+  "dontAsk",
+  "bypassPermissions",
+] as const satisfies readonly (PermissionMode | "manual")[]
+
+const ruleList = z.array(z.string().min(1))
+const usdPerMillion = z.number().nonnegative()
+
+const permissions = z.strictObject({
+  allow: key(ruleList, 'Calls that run without a question: permission rules such as "Bash(npm test)".', {
+    merge: "union",
+    trust: "widens",
+  }),
+  ask: key(ruleList, "Calls that always need an answer, whatever allows them.", { merge: "union", trust: "tightens" }),
+  deny: key(ruleList, "Calls that are refused; no rule of any scope lifts this.", {
+    merge: "union",
+    trust: "tightens",
+  }),
+  rules: key(
+    z.array(z.string().regex(/^(allow|ask|deny)\s+\S/, 'expected "allow RULE", "ask RULE" or "deny RULE"')),
+    'An ordered list in which the first match decides: "deny Bash(rm *)", "allow Bash(*)".',
+    { merge: "union", trust: (entry) => (String(entry).startsWith("allow") ? "widens" : "tightens") },
+  ),
+  defaultMode: key(z.enum(MODE_NAMES), "The permission mode that a run starts in.", {
+    merge: "replace",
+    trust: "widens",
+    default: "default",
+  }),
+  additionalDirectories: key(
+    z.array(z.string().min(1)),
+    "Folders that belong to the work beside the current one; relative to the project, or starting with ~/.",
+    { merge: "union", trust: "widens" },
+  ),
+  denialLimit: key(z.int().positive(), "Denials in a row after which a run with nobody to ask stops.", {
+    merge: "tighten",
+    trust: "tightens",
+    default: 10,
+  }),
+})
+
+const budget = z.strictObject({
+  usd: key(z.number().positive(), "US dollars that a run may cost.", { merge: "replace", trust: "widens" }),
+  tokens: key(z.int().positive(), "Tokens, input and output together, that a run may use.", {
+    merge: "replace",
+    trust: "widens",
+  }),
+  turns: key(z.int().positive(), "Turns that all agents of a run may take together.", {
+    merge: "replace",
+    trust: "widens",
+  }),
+  minutes: key(z.number().positive(), "Minutes that a run may take.", { merge: "replace", trust: "widens" }),
+})
+
+/** The settings of one file. */
+export const settingsSchema = z.strictObject({
+  $schema: key(z.string(), "Where editors find the schema of this file.", { merge: "replace", trust: "harmless" }),
+  model: key(
+    z.string().min(1),
+    "The model to use: an id or alias of the Anthropic API, script:FILE, cassette:FILE, or what a plugin provides.",
+    { merge: "replace", trust: "widens" },
+  ),
+  fallbackModel: key(z.string().min(1), "The model that takes over when the first one refuses.", {
+    merge: "replace",
+    trust: "widens",
+  }),
+  effort: key(z.enum(EFFORTS), "How much thought the model gives an answer.", { merge: "replace", trust: "widens" }),
+  maxTurns: key(z.int().positive(), "Turns that one agent may take.", { merge: "replace", trust: "widens" }),
+  permissions: permissions.describe("What agents may do.").optional(),
+  env: key(
+    z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable"), z.string()),
+    "Environment variables for models, tools and hooks.",
+    { merge: "union", trust: "widens" },
+  ),
+  plugins: key(
+    z.array(z.string().min(1)),
+    "Plugins to load: names of installed packages, and paths that start with ./, / or ~/ (relative to the project).",
+    { merge: "union", trust: "widens" },
+  ),
+  pluginSettings: key(
+    z.record(z.string(), z.record(z.string(), z.unknown())),
+    "Settings of single plugins, by the plugin's name.",
+    { merge: "union", trust: "widens" },
+  ),
+  budget: budget.describe("What a run may use.").optional(),
+  prices: key(
+    z.record(
+      z.string(),
+      z.strictObject({
+        input: usdPerMillion,
+        output: usdPerMillion,
+        cacheRead: usdPerMillion,
+        cacheWrite: usdPerMillion,
+      }),
+    ),
+    "Prices by model id, in US dollars per million tokens; they beat the built-in table.",
+    { merge: "union", trust: "widens" },
+  ),
+})
+
+/** What one settings file, or the author of a program that embeds the toolkit, may set. */
+export type Settings = z.input<typeof settingsSchema>
+
+/** One key of the settings, with all that the schema says about it. */
+export interface SettingsKey {
+  /** Dotted: `permissions.allow`. */
+  path: string
+  sentence: string
+  schema: z.ZodType
+  mark: KeyMark | undefined
+}
+
+/** Every key that can be set, `permissions.allow` and its like one by one, in the order of the schema. */
+export function settingsKeys(schema: z.ZodObject = settingsSchema, prefix = ""): SettingsKey[] {
+  return Object.entries(schema.shape).flatMap(([name, field]) => {
+    const inner = unwrap(field as z.ZodType)
+    const mark = KEY_MARKS.get(inner)
+    if (!mark && inner instanceof z.ZodObject) return settingsKeys(inner, `${prefix}${name}.`)
+    return [{ path: prefix + name, sentence: inner.description ?? "", schema: inner, mark }]
+  })
+}
+
+/** The schema for editors, as JSON Schema (draft 2020-12). */
+export function settingsJsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(settingsSchema, { io: "input" })
+  return { $schema, title: "sous settings", ...rest }
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema
+}
+
+function key<S extends z.ZodType>(schema: S, sentence: string, mark: KeyMark): z.ZodOptional<S> {
+  const meta = mark.default === undefined ? { description: sentence } : { description: sentence, default: mark.default }
+  const described = schema.meta(meta) as S
+  KEY_MARKS.add(described, mark)
+  return described.optional()
+}

@@ -1,0 +1,207 @@
+/**
+ * From a kit and a recipe to a run at work: folder, rules, models, approvals, events; and all of it given back at the end.
+ *
+ * Invariant: whoever watches changes nothing; what a run started ends with it, whatever way it ends.
+ */
+import { realpath } from "node:fs/promises"
+import { createEventStream } from "./channel.ts"
+import type { Engine } from "./engine.ts"
+import { childEnvironment, secretValues } from "./env.ts"
+import { SousError } from "./error.ts"
+import { EVENT_VERSION, type EventBody, type RunEvent } from "./event.ts"
+import { createHookRunner } from "./hook-runner.ts"
+import type { KitParts, Run, RunOptions } from "./kit.ts"
+import type { Model } from "./model.ts"
+import { runRecipe } from "./recipe/run.ts"
+import { createSpend } from "./recipe/spend.ts"
+import { createRunApprover } from "./run-approval.ts"
+import { compileRunRules } from "./run-rule.ts"
+import { createRunFolder } from "./session/store.ts"
+import { resolveWritten } from "./settings/scopes.ts"
+import { createSlots } from "./slot.ts"
+import type { Recipe, RunResult } from "./step.ts"
+
+/** Starts a run. What keeps it from starting rejects `result` with a SousError. */
+export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: RunOptions): Run<O> {
+  const aborter = new AbortController()
+  const signal = AbortSignal.any([aborter.signal, kit.signal, ...(options.signal ? [options.signal] : [])])
+  const events = createEventStream<RunEvent>(options.onEvent)
+  const inbox: string[] = []
+  const opened = openEngine(kit, recipe, { ...options, signal, tell: events.push })
+  const result = work(kit, recipe, { ...options, opened, inbox })
+  void result.then(events.end, events.end)
+  return {
+    started: opened.then(({ engine }) => ({ id: engine.runId, folder: engine.folder })),
+    result: result as Promise<RunResult<O>>,
+    queue: (message) => void inbox.push(message),
+    abort: (reason = "The run was aborted") => aborter.abort(new Error(reason)),
+    [Symbol.asyncIterator]: () => events.subscribe(),
+  }
+}
+
+interface Opened {
+  engine: Engine
+  /** Ends what the run left behind; what that brings to light (an unused recording) is returned. */
+  close(): Promise<Error | undefined>
+}
+
+async function work(
+  kit: KitParts,
+  recipe: Recipe<any, any>,
+  options: RunOptions & { opened: Promise<Opened>; inbox: string[] },
+): Promise<RunResult> {
+  const { engine, close } = await options.opened
+  try {
+    return await runRecipe(engine, recipe, {
+      params: options.params ?? {},
+      inbox: () => options.inbox.splice(0),
+      begin: () => engine.emit(startedEvent(kit, recipe, engine)),
+      settle: close,
+    })
+  } finally {
+    await close()
+  }
+}
+
+function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine): EventBody {
+  return {
+    type: "run_started",
+    recipe: recipe.name,
+    cwd: engine.cwd,
+    model: engine.defaultModel,
+    mode: engine.mode,
+    tools: [...kit.registry.tools.keys()],
+    plugins: kit.reports,
+    warnings: [...(kit.options.warnings ?? []), ...engine.rules.warnings],
+    folder: engine.folder,
+  }
+}
+
+type OpenOptions = Omit<RunOptions, "signal"> & { signal: AbortSignal; tell: (event: RunEvent) => void }
+
+async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions): Promise<Opened> {
+  const { settings, clock, registry } = kit
+  const { env } = kit.options
+  const cwd = await realpath(kit.options.cwd)
+  const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
+  const cleanups: (() => void | Promise<void>)[] = []
+  const models = new Map<string, Promise<Model>>()
+  const emit = createEmitter(id, clock, options.tell)
+  const all = { ...env, ...settings.env }
+  const engine: Engine = {
+    runId: id,
+    folder,
+    cwd,
+    roots: await rootsOf(kit, cwd),
+    home: kit.options.home ?? "",
+    env: all,
+    childEnv: childEnvironment(env, {
+      pass: options.flags?.allow.env ?? [],
+      set: { ...settings.env, SOUS_SESSION_ID: id },
+    }),
+    secrets: secretValues(all),
+    clock,
+    signal: options.signal,
+    registry,
+    agents: [...registry.agents, ...(recipe.agents ?? [])],
+    rules: compileRunRules(kit, recipe, { ...options, cwd }),
+    mode: options.mode ?? settings.permissions.defaultMode,
+    hooks: createHookRunner(registry.hooks, { emit, signal: options.signal, clock }),
+    spend: createSpend({ ...settings.budget, ...recipe.budget, ...options.budget }, { clock }),
+    limits: limitsOf(kit, options),
+    openModel: (model) => {
+      if (!models.has(model)) models.set(model, openModel(kit, model, { ...options, env: all }))
+      return models.get(model)!
+    },
+    defaultModel: options.model ?? recipe.model ?? settings.model ?? fallbackId(kit, all),
+    fallbackModel: options.fallbackModel ?? settings.fallbackModel,
+    approve: async () => undefined,
+    canAsk: options.ask !== undefined || registry.hooks.some(({ event }) => event === "PermissionRequest"),
+    grants: new Map(),
+    emit,
+    defer: (cleanup) => void cleanups.push(cleanup),
+    subagentSlots: createSlots(10),
+  }
+  engine.approve = createRunApprover(engine, options.ask)
+  let closing: Promise<Error | undefined> | undefined
+  return { engine, close: () => (closing ??= closeAll(cleanups, models)) }
+}
+
+function createEmitter(run: string, clock: KitParts["clock"], tell: (event: RunEvent) => void): Engine["emit"] {
+  return (body, from) =>
+    tell({
+      v: EVENT_VERSION,
+      ts: new Date(clock.now()).toISOString(),
+      run,
+      ...(from?.step === undefined ? {} : { step: from.step }),
+      ...(from?.id === undefined ? {} : { agent: from.id }),
+      ...body,
+    })
+}
+
+async function rootsOf(kit: KitParts, cwd: string): Promise<string[]> {
+  const more = kit.settings.permissions.additionalDirectories.map(({ value, base }) =>
+    resolveWritten(value, base, kit.options.home),
+  )
+  const real = await Promise.all(more.map((folder) => realpath(folder).catch(() => undefined)))
+  return [cwd, ...real.filter((folder) => folder !== undefined)]
+}
+
+function limitsOf(kit: KitParts, options: RunOptions): Engine["limits"] {
+  const effort = options.effort ?? kit.settings.effort
+  return {
+    maxTurns: options.maxTurns ?? kit.settings.maxTurns ?? 200,
+    maxDepth: 3,
+    maxConcurrency: 10,
+    denialLimit: kit.settings.permissions.denialLimit,
+    ...(effort === undefined ? {} : { effort }),
+  }
+}
+
+/** The model of a run that names none: what the first provider offers that has what it needs. */
+function fallbackId(kit: KitParts, env: Record<string, string | undefined>): string | undefined {
+  for (const provider of kit.registry.models) {
+    const id = provider.fallbackId?.({ env })
+    if (id !== undefined) return id
+  }
+  return undefined
+}
+
+async function openModel(
+  kit: KitParts,
+  id: string,
+  options: OpenOptions & { env: Record<string, string | undefined> },
+): Promise<Model> {
+  const provider = kit.registry.models.find((candidate) => candidate.handles(id, options))
+  if (provider === undefined)
+    throw new SousError("MODEL_UNKNOWN", { id, known: kit.registry.models.map(({ name }) => name) })
+  const { env, signal, record } = options
+  const { prices } = kit.settings
+  return await provider.open(id, {
+    cwd: kit.options.cwd,
+    env,
+    prices,
+    signal,
+    ...(record === undefined ? {} : { record }),
+  })
+}
+
+async function closeAll(
+  cleanups: (() => void | Promise<void>)[],
+  models: Map<string, Promise<Model>>,
+): Promise<Error | undefined> {
+  let first: Error | undefined
+  const attempt = async (close: () => unknown) => {
+    try {
+      await close()
+    } catch (error) {
+      first ??= error as Error
+    }
+  }
+  for (const cleanup of cleanups.reverse()) await attempt(cleanup)
+  for (const model of models.values()) {
+    const opened = await model.catch(() => undefined)
+    await attempt(() => opened?.close?.())
+  }
+  return first
+}

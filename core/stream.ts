@@ -1,0 +1,125 @@
+/**
+ * Folds what a model streams into one answer, telling of text as it comes and of each tool_use as its block ends.
+ *
+ * Invariant: blocks come out as they were sent, unknown ones too; arguments are parsed once, when their block ends.
+ */
+import type { ToolUse } from "./call.ts"
+import type { EventBody } from "./event.ts"
+import type { ContentBlock, ContentBlockParam, StopReason, Usage } from "./message.ts"
+import type { ModelEvent } from "./model.ts"
+
+/** One whole answer of a model. */
+export interface Answer {
+  content: ContentBlockParam[]
+  /** The tool_use blocks, in order. */
+  uses: ToolUse[]
+  stopReason: StopReason | null
+  usage: Usage
+}
+
+/** What a stream has brought so far; kept by the caller, so that it survives a stream that breaks. */
+export interface Progress {
+  /** True once the model has sent anything at all. */
+  begun: boolean
+  usage: Usage
+}
+
+/** Reads one stream to its end. Throws what the stream throws. */
+export async function* readAnswer(
+  events: AsyncIterable<ModelEvent>,
+  progress: Progress,
+  onToolUse: (use: ToolUse) => void,
+): AsyncGenerator<EventBody, Answer> {
+  const blocks: OpenBlock[] = []
+  const answer: Answer = { content: [], uses: [], stopReason: null, usage: progress.usage }
+  for await (const event of events) {
+    if (event.type === "retry") {
+      const seconds = (event.delayMs / 1000).toFixed(1)
+      yield { type: "notice", level: "warning", message: `The model is asked again in ${seconds} s: ${event.reason}` }
+      continue
+    }
+    progress.begun = true
+    if (event.type === "message_start") countUsage(progress.usage, event.message.usage)
+    else if (event.type === "content_block_start") blocks[event.index] = { block: { ...event.content_block }, json: "" }
+    else if (event.type === "content_block_delta") {
+      const told = applyDelta(blocks[event.index], event.delta as Delta)
+      if (told) yield told
+    } else if (event.type === "content_block_stop") closeBlock(blocks[event.index], answer, onToolUse)
+    else if (event.type === "message_delta") {
+      answer.stopReason = event.delta.stop_reason
+      countUsage(progress.usage, event.usage)
+    }
+  }
+  answer.content = blocks.filter(Boolean).map(({ block }) => block as unknown as ContentBlockParam)
+  return answer
+}
+
+interface OpenBlock {
+  block: ContentBlock
+  /** Arguments so far, as JSON text. */
+  json: string
+}
+
+/** The deltas that change a block; others (of blocks that the kernel does not know) change nothing. */
+interface Delta {
+  type: string
+  text?: string
+  thinking?: string
+  signature?: string
+  partial_json?: string
+  citation?: unknown
+}
+
+function applyDelta(open: OpenBlock | undefined, delta: Delta): EventBody | undefined {
+  if (open === undefined) return undefined
+  const block = open.block as unknown as Record<string, unknown>
+  if (delta.type === "text_delta") {
+    block["text"] = `${block["text"] ?? ""}${delta.text}`
+    return { type: "text", text: delta.text ?? "" }
+  }
+  if (delta.type === "thinking_delta") {
+    block["thinking"] = `${block["thinking"] ?? ""}${delta.thinking}`
+    return { type: "thinking", text: delta.thinking ?? "" }
+  }
+  if (delta.type === "signature_delta") block["signature"] = delta.signature
+  else if (delta.type === "input_json_delta") open.json += delta.partial_json ?? ""
+  else if (delta.type === "citations_delta") {
+    block["citations"] = [...((block["citations"] as unknown[] | null) ?? []), delta.citation]
+  }
+  return undefined
+}
+
+function closeBlock(open: OpenBlock | undefined, answer: Answer, onToolUse: (use: ToolUse) => void): void {
+  if (open === undefined || !("input" in open.block)) return
+  const parsed = parseArguments(open.json, open.block.input)
+  open.block.input = parsed.input
+  if (open.block.type !== "tool_use") return
+  const { id, name } = open.block
+  const use: ToolUse = { id, name, ...parsed }
+  answer.uses.push(use)
+  onToolUse(use)
+}
+
+function parseArguments(json: string, sent: unknown): { input: unknown; broken?: string } {
+  if (json.trim() === "") return { input: sent ?? {} }
+  try {
+    return { input: JSON.parse(json) }
+  } catch (error) {
+    return { input: {}, broken: (error as Error).message }
+  }
+}
+
+interface ApiUsage {
+  input_tokens?: number | null
+  output_tokens?: number | null
+  cache_read_input_tokens?: number | null
+  cache_creation_input_tokens?: number | null
+}
+
+/** Output is cumulative in `message_delta`, and the input side is repeated there when the API has counted it anew. */
+function countUsage(usage: Usage, api: ApiUsage): void {
+  usage.input = api.input_tokens ?? usage.input
+  usage.cacheRead = api.cache_read_input_tokens ?? usage.cacheRead
+  usage.cacheWrite = api.cache_creation_input_tokens ?? usage.cacheWrite
+  usage.output = api.output_tokens ?? usage.output
+}

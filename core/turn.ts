@@ -1,0 +1,97 @@
+/**
+ * One request and its answer: reserves what it may cost, streams, starts early what may start early, counts.
+ *
+ * Invariant: an answer that did not arrive whole leaves nothing behind in the conversation, and nobody waits for its
+ * early calls but their own results.
+ */
+import { createEarlyCalls } from "./batch.ts"
+import type { Called } from "./call.ts"
+import { isSousError } from "./error.ts"
+import type { EventBody } from "./event.ts"
+import type { Loop, LoopState } from "./loop.ts"
+import type { Usage } from "./message.ts"
+import { createModelFault, isModelFault, type ModelFault } from "./model.ts"
+import { costOf } from "./recipe/spend.ts"
+import { type Answer, type Progress, readAnswer } from "./stream.ts"
+
+/** What a request led to. */
+export type Turn =
+  | { kind: "answer"; answer: Answer; text: string; early: ReadonlyMap<string, Promise<Called>> }
+  | { kind: "fault"; fault: ModelFault; begun: boolean }
+  | { kind: "spent"; reason: string }
+  | { kind: "aborted" }
+
+/** Sends the conversation and reads the answer. */
+export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Turn> {
+  const { scope, conversation } = loop
+  const { model } = state
+  yield { type: "turn_started", turn: state.turn + 1, model: model.id }
+  const reservation = await scope.spend.reserve({
+    inputTokens: () => conversation.worstInputTokens(),
+    maxOutput: state.maxTokens,
+    price: model.price,
+    model: model.id,
+    signal: scope.signal,
+  })
+  if ("spent" in reservation)
+    return scope.signal.aborted ? { kind: "aborted" } : { kind: "spent", reason: reservation.spent }
+  const progress: Progress = { begun: false, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }
+  const early = createEarlyCalls(scope)
+  try {
+    const events = model.stream(conversation.request(reservation.maxOutput), { signal: scope.signal })
+    const written = conversation.flush()
+    // Awaited below; until then a disk that is full must not end the process.
+    written.catch(() => {})
+    const answer = yield* readAnswer(events, progress, early.offer)
+    await written
+    if (answer.stopReason === null && !scope.signal.aborted)
+      throw createModelFault("connection", "The stream ended before the answer did")
+    reservation.settle(progress.usage)
+    yield count(loop, state, answer)
+    return { kind: "answer", answer, text: textOf(answer), early: await early.settled() }
+  } catch (error) {
+    // A request that died settles at what was reserved for it: the API may have billed all of it.
+    if (progress.begun) reservation.settle()
+    else reservation.release()
+    if (scope.signal.aborted) return { kind: "aborted" }
+    if (isSousError(error)) throw error
+    return { kind: "fault", fault: asFault(error), begun: progress.begun }
+  }
+}
+
+function count(loop: Loop, state: LoopState, answer: Answer): EventBody {
+  const { used, conversation } = loop
+  const { model } = state
+  const usd = model.price && costOf(answer.usage, model.price)
+  addUsage(used.usage, answer.usage)
+  used.usd += usd ?? 0
+  used.priced &&= usd !== undefined
+  conversation.counted(answer.usage)
+  return {
+    type: "usage",
+    turn: state.turn + 1,
+    model: model.id,
+    usage: answer.usage,
+    ...(usd === undefined ? {} : { usd }),
+    stopReason: answer.stopReason,
+    contextTokens: conversation.contextTokens(),
+  }
+}
+
+/** Adds to a running total. */
+export function addUsage(total: Usage, more: Usage): void {
+  total.input += more.input
+  total.output += more.output
+  total.cacheRead += more.cacheRead
+  total.cacheWrite += more.cacheWrite
+}
+
+function textOf(answer: Answer): string {
+  return answer.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("")
+}
+
+/** An error without a kind is a plugin's model breaking: not worth a second try. */
+function asFault(error: unknown): ModelFault {
+  if (isModelFault(error)) return error
+  return createModelFault("invalid_request", error instanceof Error ? error.message : String(error), { cause: error })
+}

@@ -1,0 +1,44 @@
+/**
+ * Turns the kernel's request into the body of a Messages API request.
+ *
+ * Invariant: messages, tools and system go out as the very objects that came in; nothing old is copied.
+ */
+import type { Effort, JsonSchema, MessageParam, ModelRequest, TextBlockParam, ToolDeclaration } from "sous"
+
+/** The body of `POST /v1/messages`, as far as it is used here. */
+export interface RequestBody {
+  model: string
+  max_tokens: number
+  messages: readonly MessageParam[]
+  system?: string | readonly TextBlockParam[]
+  tools?: readonly ToolDeclaration[]
+  thinking?: { type: string; display?: string }
+  output_config?: { effort?: Effort; format?: { type: "json_schema"; schema: JsonSchema } }
+  stream?: boolean
+}
+
+/** What one model wants said differently. */
+export interface BodyOptions {
+  /** Turns an asked effort into one that the model has, or into none. */
+  effort?: (asked: Effort) => Effort | undefined
+  /** Turns an output schema into the form that the API takes. */
+  schema?: (schema: JsonSchema) => JsonSchema
+  thinking?: RequestBody["thinking"] | undefined
+}
+
+/** The body of one request. `stream` is left to who sends it. */
+export function bodyOf(model: string, request: ModelRequest, options: BodyOptions = {}): RequestBody {
+  const { system, tools, messages, maxTokens, effort, outputSchema } = request
+  const body: RequestBody = { model, max_tokens: maxTokens, messages }
+  if (system.length > 0) body.system = system
+  if (tools.length > 0) body.tools = tools
+  if (options.thinking !== undefined) body.thinking = options.thinking
+  const asked = effort === undefined || options.effort === undefined ? effort : options.effort(effort)
+  const schema = outputSchema && options.schema ? options.schema(outputSchema) : outputSchema
+  if (asked === undefined && schema === undefined) return body
+  body.output_config = {
+    ...(asked === undefined ? {} : { effort: asked }),
+    ...(schema === undefined ? {} : { format: { type: "json_schema", schema } }),
+  }
+  return body
+}

@@ -1,0 +1,66 @@
+/**
+ * What every way of showing a run has in common, and the lines that all of them show alike.
+ *
+ * Invariant: a renderer only reads events; it never changes the run.
+ */
+import type { RunEvent } from "sous"
+import { formatCount, formatUsd, oneLine } from "./display.ts"
+import type { Screen } from "./screen.ts"
+
+/** Shows a run, event by event. */
+export interface Renderer {
+  handle(event: RunEvent): void
+  /** Takes back what was drawn; called once, after the last event. */
+  close(): void
+}
+
+/** How much is shown: warnings and failures; what happens; everything. */
+export type Detail = "quiet" | "normal" | "verbose"
+
+/** Prints what every renderer shows alike: warnings, denials, hooks that stepped in, plugins left out. */
+export function printCommon(screen: Screen, event: RunEvent, detail: Detail): void {
+  const { red, yellow, dim } = screen.colors
+  switch (event.type) {
+    case "run_started":
+      for (const warning of event.warnings) screen.print(`${yellow("!")} ${oneLine(warning)}`)
+      for (const plugin of event.plugins) {
+        if (!plugin.ok) screen.print(`${yellow("!")} Plugin left out: ${oneLine(plugin.error ?? plugin.from)}`)
+      }
+      return
+    case "notice":
+      if (event.level === "warning") screen.print(`${yellow("!")} ${oneLine(event.message)}`)
+      else if (detail !== "quiet") screen.print(dim(`· ${oneLine(event.message)}`))
+      return
+    case "permission":
+      if (event.decision.behavior === "deny") {
+        screen.print(`${red("✗")} ${event.name} denied: ${oneLine(event.decision.reason)}`)
+      } else if (detail === "verbose") {
+        const { behavior, source, reason } = event.decision
+        screen.print(dim(`· ${event.name}: ${behavior} (${source}) ${oneLine(reason)}`))
+      }
+      return
+    case "hook":
+      if (event.outcome === "failed" || event.outcome === "block" || detail === "verbose") {
+        const why = event.reason === undefined ? "" : `: ${oneLine(event.reason)}`
+        screen.print(dim(`· hook ${event.event} of ${event.plugin}: ${event.outcome}${why}`))
+      }
+      return
+    case "usage":
+      if (detail === "verbose") screen.print(dim(`· turn ${event.turn}: ${usageOf(event)}`))
+      return
+    case "compaction":
+      if (detail !== "quiet")
+        screen.print(
+          dim(
+            `· compaction (${event.trigger}, ${event.strategy}) ${event.ok ? "done" : `failed: ${oneLine(event.reason ?? "")}`}`,
+          ),
+        )
+      return
+  }
+}
+
+function usageOf({ usage, usd, model }: RunEvent & { type: "usage" }): string {
+  const { input, output, cacheRead, cacheWrite } = usage
+  const tokens = `${formatCount(input + cacheRead + cacheWrite)} in (${formatCount(cacheRead)} cached), ${formatCount(output)} out`
+  return [oneLine(model), tokens, ...(usd === undefined ? [] : [formatUsd(usd)])].join(" · ")
+}
