@@ -27,6 +27,7 @@ const argv = process.argv.slice(2)
 const interruption = new AbortController()
 /** Set while a run is at work, which then decides the exit code. */
 let isRunning = false
+/** Why stdout takes nothing any more. */
 let lostOutput: string | undefined
 
 if (argv.length === 1 && /^(--version|-[vV])$/.test(argv[0]!)) stdout.write(`${version()}\n`)
@@ -38,11 +39,10 @@ async function main(): Promise<void> {
   if (kept !== undefined) keepCompiled?.(join(kept, "node"))
   const code = await dispatch().catch(printFault)
   await new Promise<void>((flushed) => void stdout.write("", () => flushed()))
-  if (lostOutput !== undefined) {
-    const { SousError } = await import("./core/error.ts")
-    await printFault(new SousError("CLI_OUTPUT_LOST", { reason: lostOutput }))
-  }
-  process.exit(lostOutput === undefined ? code : 1)
+  if (lostOutput === undefined || lostOutput === "EPIPE") process.exit(code)
+  const { SousError } = await import("./core/error.ts")
+  await printFault(new SousError("CLI_OUTPUT_LOST", { reason: lostOutput }))
+  process.exit(1)
 }
 
 async function dispatch(): Promise<number> {
@@ -226,11 +226,11 @@ async function follow(session: Session, start: (onEvent: (event: RunEvent) => vo
   try {
     const run = start((event) => {
       isStarted = true
-      show.handle(event)
+      if (lostOutput === undefined) show.handle(event)
     })
     const result = await run.result
     show.close()
-    show.conclude(result)
+    if (lostOutput === undefined) show.conclude(result)
     return result.exit
   } finally {
     isRunning = false
@@ -255,9 +255,10 @@ function listen(): void {
       interruption.abort("SIGTERM")
     })
   }
+  process.on("uncaughtException", (error) => void printFault(error).finally(() => process.exit(1)))
   // A reader that went away ends the command quietly; people who do not read stderr change nothing.
   stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") lostOutput = error.code ?? error.message
+    lostOutput = error.code ?? error.message
     interruption.abort()
   })
   stderr.on("error", () => {})

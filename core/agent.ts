@@ -1,29 +1,19 @@
 /**
- * From a declared agent step to a loop that ran: model, tools, system text, transcript, first message, outcome.
+ * From a declared agent step to a loop that ran.
  *
- * Invariant: whatever a declaration or a definition says can only narrow what the run allows; it never ends ok without
- * a value of the declared shape.
+ * Invariant: whatever a declaration or a definition says can only narrow what the run allows.
  */
-import { randomUUID } from "node:crypto"
-import { join } from "node:path"
-import { assembleFirstMessage, assembleSystem, declareTools } from "./context/assemble.ts"
-import { createConversation } from "./context/conversation.ts"
+
+import { startAgent } from "./agent-run.ts"
+import { type AgentOutcome, applyDefinition, findDefinition, newAgentId, selectTools } from "./agent-setup.ts"
 import type { Engine } from "./engine.ts"
-import { SousError, suggest } from "./error.ts"
-import { type LoopResult, runLoop } from "./loop.ts"
-import type { Usage } from "./message.ts"
-import { honoursSchema, type Model } from "./model.ts"
-import { createOutputShape, createSubmitTool, type OutputShape } from "./output.ts"
+import { SousError } from "./error.ts"
 import { stricterMode } from "./permission/mode.ts"
-import { isRemoved } from "./permission/rule.ts"
 import type { Spend } from "./recipe/spend.ts"
-import { registerHooks } from "./registry.ts"
-import { type AgentScope, createScope, hookSource } from "./scope.ts"
-import { createTranscript } from "./session/transcript.ts"
-import type { AgentStep, StepResult } from "./step.ts"
-import { type LoopStop, STOPS } from "./stop.ts"
+import type { AgentStep } from "./step.ts"
 import { startSubagent } from "./subagent.ts"
-import type { AgentDefinition, AgentIdentity, PermissionMode, Tool } from "./tool.ts"
+
+export type { AgentOutcome }
 
 /** An agent step to run. */
 export interface AgentRequest {
@@ -35,32 +25,6 @@ export interface AgentRequest {
   /** Says why the agent may not stop yet, or nothing. */
   verify?: (answer: unknown) => Promise<string | undefined>
   /** Takes the messages that a person has queued. */
-  inbox?: () => string[]
-}
-
-/** What became of an agent. `text` is its last answer. */
-export interface AgentOutcome {
-  result: StepResult<unknown>
-  stop: LoopStop
-  text: string
-  usage: Usage
-  usd?: number
-  turns: number
-  denials: { tool: string; reason: string }[]
-}
-
-/** Everything that is settled about an agent before its first request. */
-export interface AgentSetup {
-  identity: AgentIdentity
-  step: AgentStep<any>
-  tools: ReadonlyMap<string, Tool>
-  filters: readonly string[]
-  mode: PermissionMode
-  model: string
-  spend: Spend
-  signal: AbortSignal
-  cwd?: string
-  verify?: AgentRequest["verify"]
   inbox?: () => string[]
 }
 
@@ -79,202 +43,6 @@ export async function runAgent(engine: Engine, request: AgentRequest): Promise<A
     filters,
     mode: stricterMode(engine.mode, step.mode),
     model,
+    delegate: startSubagent,
   })
-}
-
-/** Runs a loop that is set up; the way of every agent, main or sub. */
-export async function startAgent(engine: Engine, setup: AgentSetup): Promise<AgentOutcome> {
-  const model = await engine.openModel(setup.model)
-  model.warm?.()
-  const shape = setup.step.output === undefined ? undefined : createOutputShape(setup.step.output)
-  let submitted: { value: unknown } | undefined
-  const submit =
-    shape && !honoursSchema(model, shape.schema)
-      ? createSubmitTool(shape, (value) => (submitted = { value }))
-      : undefined
-  const scope = scopeFor(engine, setup, submit)
-  const transcript = createTranscript(
-    scope.transcriptPath,
-    { agent: setup.identity, model: model.id, cwd: scope.cwd },
-    engine,
-  )
-  const conversation = createConversation(frameFor(setup, scope, model, shape), transcript)
-  try {
-    const blocked = await openConversation(scope, setup, conversation.append)
-    if (blocked !== undefined) return outcomeOf(scope, emptyResult("denied", `A hook blocked the prompt: ${blocked}`))
-    const result = await drive(engine, setup, {
-      scope,
-      conversation,
-      model,
-      shape,
-      submitted: () => submitted,
-    })
-    await engine.hooks.observe("SessionEnd", { reason: result.stop }, hookSource(scope))
-    return outcomeOf(scope, result)
-  } finally {
-    await transcript.close()
-  }
-}
-
-/** The tools that a list of names and filters leaves; without a list, all. Throws TOOL_UNKNOWN. */
-export function selectTools(
-  engine: Engine,
-  available: ReadonlyMap<string, Tool>,
-  entries: readonly string[] | undefined,
-): { tools: ReadonlyMap<string, Tool>; filters: string[] } {
-  const usable = [...available].filter(
-    ([, tool]) => !isRemoved(engine.rules, [tool.name, ...(tool.ruleName ? [tool.ruleName] : [])]),
-  )
-  if (entries === undefined) return { tools: new Map(usable), filters: [] }
-  const wanted = new Set<string>()
-  for (const entry of entries) {
-    const name = entry.replace(/\(.*$/s, "")
-    const matching = usable.filter(
-      ([tool]) => tool === name || (name.endsWith("*") && tool.startsWith(name.slice(0, -1))),
-    )
-    for (const [tool] of matching) wanted.add(tool)
-    if (matching.length === 0 && !available.has(name)) {
-      throw new SousError("TOOL_UNKNOWN", { entry, mend: suggest(name, available.keys()) })
-    }
-  }
-  return {
-    tools: new Map(usable.filter(([name]) => wanted.has(name))),
-    filters: entries.filter((entry) => entry.includes("(")),
-  }
-}
-
-/** An agent definition by name. Throws AGENT_UNKNOWN. */
-export function findDefinition(engine: Engine, name: string | undefined): AgentDefinition | undefined {
-  if (name === undefined) return undefined
-  const found = engine.agents.find((agent) => agent.name === name)
-  if (found) return found
-  const mend = suggest(
-    name,
-    engine.agents.map((agent) => agent.name),
-  )
-  throw new SousError("AGENT_UNKNOWN", { name, mend })
-}
-
-/** A new agent's id: eight hexadecimal digits. */
-export function newAgentId(): string {
-  return randomUUID().slice(0, 8)
-}
-
-function applyDefinition(step: AgentStep<any>, definition: AgentDefinition | undefined): AgentStep<any> {
-  if (definition === undefined) return step
-  const { prompt: system, tools, model, effort, maxTurns, mode } = definition
-  const defaults = { system, tools, model, effort, maxTurns, mode }
-  const given = Object.entries(defaults).filter(([, value]) => value !== undefined)
-  return { ...Object.fromEntries(given), ...step } as AgentStep<any>
-}
-
-function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
-  const { identity } = setup
-  const tools = submit ? new Map([...setup.tools, [submit.name, submit]]) : setup.tools
-  const scope: AgentScope = createScope(engine, {
-    agent: identity,
-    caller: "model",
-    mode: setup.mode,
-    spend: setup.spend,
-    signal: setup.signal,
-    tools,
-    filters: setup.filters,
-    sessionId: identity.id,
-    transcriptPath: join(engine.folder, "agents", `${identity.id}.jsonl`),
-    hooks: registerHooks(`step ${identity.step ?? ""}`.trim(), setup.step.hooks ?? {}),
-    subagent: (request, call) => startSubagent(scope, setup, { ...request, signal: call.signal }),
-    ...(setup.cwd === undefined ? {} : { cwd: setup.cwd }),
-  })
-  return scope
-}
-
-function frameFor(setup: AgentSetup, scope: AgentScope, model: Model, shape: OutputShape | undefined) {
-  const { step } = setup
-  const effort = step.effort ?? scope.engine.limits.effort
-  return {
-    system: assembleSystem(step.system, step.appendSystem),
-    tools: declareTools(scope.tools.values()),
-    ...(effort === undefined ? {} : { effort }),
-    ...(shape && honoursSchema(model, shape.schema) ? { outputSchema: shape.schema } : {}),
-  }
-}
-
-/** Fires the opening hooks and lays down the first message. Returns the reason when a hook blocks it. */
-async function openConversation(
-  scope: AgentScope,
-  setup: AgentSetup,
-  append: (role: "user", content: Awaited<ReturnType<typeof assembleFirstMessage>>) => void,
-): Promise<string | undefined> {
-  const { hooks } = scope.engine
-  const { prompt } = setup.step
-  const injected: string[] = []
-  const from = hookSource(scope)
-  if (scope.agent.depth > 0) injected.push(...(await hooks.fold("SubagentStart", { prompt }, from)).injected)
-  else {
-    injected.push(...(await hooks.fold("SessionStart", { source: "startup" }, from)).injected)
-    const origin = setup.inbox ? "human" : "system"
-    const gate = await hooks.gate("UserPromptSubmit", { prompt, origin }, from)
-    if (gate.decision === "block") return gate.reasons.join("; ")
-    injected.push(...gate.injected)
-  }
-  const content = await assembleFirstMessage(scope, prompt)
-  append("user", [...content, ...injected.map((text) => ({ type: "text" as const, text }))])
-  return undefined
-}
-
-interface Driven {
-  scope: AgentScope
-  conversation: ReturnType<typeof createConversation>
-  model: Model
-  shape: OutputShape | undefined
-  submitted: () => { value: unknown } | undefined
-}
-
-async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise<LoopResult> {
-  const { scope, shape, submitted, conversation, model } = driven
-  const { fallbackModel } = engine
-  const loop = runLoop({
-    scope,
-    conversation,
-    model,
-    maxTurns: setup.step.maxTurns ?? engine.limits.maxTurns,
-    inbox: () => readInbox(scope, setup),
-    fallback: async () => (fallbackModel === undefined ? undefined : await engine.openModel(fallbackModel)),
-    ...(shape ? { output: { shape, submitted } } : {}),
-    ...(setup.verify ? { verify: setup.verify } : {}),
-    ...(setup.step.attempts === undefined ? {} : { attempts: setup.step.attempts }),
-  })
-  for (;;) {
-    const { done, value } = await loop.next()
-    if (done) return value
-    engine.emit(value, scope.agent)
-  }
-}
-
-async function readInbox(scope: AgentScope, setup: AgentSetup): Promise<string[]> {
-  const { hooks } = scope.engine
-  const taken = setup.inbox?.() ?? []
-  const passed: string[] = []
-  for (const prompt of taken) {
-    const gate = await hooks.gate("UserPromptSubmit", { prompt, origin: "human" }, hookSource(scope))
-    if (gate.decision === "block") {
-      const message = `A hook blocked a queued message: ${gate.reasons.join("; ")}`
-      scope.engine.emit({ type: "notice", level: "warning", message }, scope.agent)
-    } else passed.push(prompt, ...gate.injected)
-  }
-  return passed
-}
-
-function emptyResult(stop: LoopStop, error: string): LoopResult {
-  return { stop, error, text: "", turns: 0, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, usd: 0 }
-}
-
-function outcomeOf(scope: AgentScope, result: LoopResult): AgentOutcome {
-  const { cause, says } = STOPS[result.stop]
-  const denials = scope.denials.map(({ tool, reason }) => ({ tool, reason }))
-  const { stop, text, usage, usd, turns } = result
-  const outcome = { stop, text, usage, turns, denials, ...(usd === undefined ? {} : { usd }) }
-  if (cause === undefined) return { ...outcome, result: { ok: true, value: result.value } }
-  const error = result.error ?? says
-  return { ...outcome, result: { ok: false, cause, error, ...(text === "" ? {} : { partial: text }) } }
 }

@@ -83,7 +83,12 @@ function entry<D>(make: Entry<D>): Entry<D> {
   return make
 }
 
-/** Code → sentence and mend. Areas: CLI SETTINGS PLUGIN HOOK PERMISSION TOOL MODEL SESSION RECIPE STEP RUN. */
+/**
+ * Code → sentence and mend.
+ *
+ * Areas: AGENT BUDGET CLI EXPRESSION HOOK JOURNAL MODEL MODULE PARAM PERMISSION PLUGIN RECIPE RUN SESSION SETTINGS SH
+ * STEP TOOL.
+ */
 export const ERRORS = {
   CLI_VALUE_INVALID: entry((d: { flag: string; value: string; wanted: string; mend?: string }) => ({
     message: `Cannot use "${d.value}" for ${d.flag}: it takes ${d.wanted}`,
@@ -387,12 +392,12 @@ export const ERRORS = {
     message: `Cannot read the parameters in "${d.file}": ${d.problem}`,
     mend: "name a file that holds one object, as JSON or YAML",
   })),
-  STEP_ID_INVALID: entry((d: { recipe: string; id: string; problem: string }) => ({
-    message: `The recipe "${d.recipe}" has a step "${d.id}": ${d.problem}`,
+  STEP_ID_INVALID: entry((d: { recipe: string; id: string; problem: string; at?: string | undefined }) => ({
+    message: `The recipe "${d.recipe}" has a step "${d.id}"${d.at ? ` at ${d.at}` : ""}: ${d.problem}`,
     mend: `give it another id, of letters, digits and "_"`,
   })),
-  STEP_ID_DUPLICATE: entry((d: { recipe: string; id: string }) => ({
-    message: `The recipe "${d.recipe}" has two steps "${d.id}"`,
+  STEP_ID_DUPLICATE: entry((d: { recipe: string; id: string; at?: string | undefined }) => ({
+    message: `The recipe "${d.recipe}" has two steps "${d.id}"${d.at ? `, the second at ${d.at}` : ""}`,
     mend: "rename one of them",
   })),
   STEP_OPTION_UNKNOWN: entry((d: { kind: string; key: string; mend: string }) => ({

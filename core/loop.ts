@@ -7,83 +7,22 @@
  * Trail: 1 of 6, next dispatch.ts.
  */
 import { runCalls } from "./batch.ts"
-import type { Called } from "./call.ts"
-import type { Conversation } from "./context/conversation.ts"
 import type { EventBody } from "./event.ts"
-import type { ContentBlockParam, Usage } from "./message.ts"
-import { limitsOf, type Model } from "./model.ts"
-import type { OutputShape } from "./output.ts"
+import {
+  FIRST_OUTPUT_LIMIT,
+  follow,
+  type Loop,
+  type LoopOptions,
+  type LoopResult,
+  type LoopState,
+  type Next,
+  resultBlocks,
+  type Transition,
+} from "./loop-state.ts"
+import { limitsOf } from "./model.ts"
 import { recover } from "./recover.ts"
-import { type AgentScope, hookSource } from "./scope.ts"
-import type { LoopStop } from "./stop.ts"
+import { hookSource } from "./scope.ts"
 import { requestAnswer, type Turn } from "./turn.ts"
-
-/** Everything that one loop is given. */
-export interface LoopOptions {
-  scope: AgentScope
-  conversation: Conversation
-  model: Model
-  fallback?: () => Promise<Model | undefined>
-  maxTurns: number
-  output?: { shape: OutputShape; submitted: () => { value: unknown } | undefined }
-  /** Says why the loop may not stop yet, or nothing. */
-  verify?: (answer: unknown) => Promise<string | undefined>
-  attempts?: number
-  /** Messages that a person has queued since the last call of it. */
-  inbox: () => Promise<string[]>
-}
-
-/** How a loop ended. */
-export interface LoopResult {
-  stop: LoopStop
-  /** The text of the last answer. */
-  text: string
-  value?: unknown
-  turns: number
-  usage: Usage
-  /** USD; absent when a price is unknown. */
-  usd?: number
-  /** What went wrong, for a person; absent when completed. */
-  error?: string
-}
-
-/** Why the loop goes on: every `continue` of it has a name. */
-export type Transition =
-  | "start"
-  | "tool_results"
-  | "queued_message"
-  | "stop_blocked"
-  | "output_repair"
-  | "verify_failed"
-  | "limit_raised"
-  | "answer_continued"
-  | "pause_resumed"
-  | "stream_retried"
-  | "compacted"
-  | "fell_back"
-
-/** The whole state between two turns. */
-export interface LoopState {
-  transition: Transition
-  /** Turns taken. */
-  turn: number
-  model: Model
-  maxTokens: number
-  /** How often each bounded way to go on was taken; `verify` and the like start at 0. */
-  taken: Readonly<Partial<Record<Transition, number>>>
-  /** The turn in which the conversation was last compacted for the model's sake. */
-  compactedAt: number
-  text: string
-  value?: unknown
-}
-
-/** The next state, or the end. */
-export type Next = LoopState | { stop: LoopStop; error?: string; text?: string; value?: unknown }
-
-/** The loop as it runs: its options and what it has used. */
-export interface Loop extends LoopOptions {
-  used: { usage: Usage; usd: number; priced: boolean }
-}
 
 /** How often Stop hooks may send a loop on. */
 const STOP_BLOCKS = 8
@@ -108,15 +47,6 @@ export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, 
     if ("stop" in next) return finish(loop, state, next)
     state = next
   }
-}
-
-/** Output tokens asked for at first; raised to the model's own limit once an answer was cut. */
-export const FIRST_OUTPUT_LIMIT = 32_000
-
-/** The state after a transition, with that transition counted. */
-export function follow(state: LoopState, transition: Transition, changes: Partial<LoopState> = {}): LoopState {
-  const taken = { ...state.taken, [transition]: (state.taken[transition] ?? 0) + 1 }
-  return { ...state, taken, transition, ...changes }
 }
 
 async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Next> {
@@ -168,15 +98,6 @@ async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "a
   const submitted = loop.output?.submitted()
   if (submitted) return await checkAndEnd(loop, { ...state, value: submitted.value })
   return follow(state, "tool_results")
-}
-
-/** All results of a message first, then what hooks add, then what a person has said meanwhile. */
-export function resultBlocks(calls: readonly Called[], queued: readonly string[]): ContentBlockParam[] {
-  const injected = calls.flatMap((call) => call.injected)
-  return [
-    ...calls.map((call) => call.result),
-    ...[...injected, ...queued].map((text) => ({ type: "text" as const, text })),
-  ]
 }
 
 async function tryToEnd(loop: Loop, state: LoopState, turn: Turn & { kind: "answer" }): Promise<Next> {

@@ -6,7 +6,7 @@
 import { runCalls } from "./batch.ts"
 import { findCompaction } from "./context/compact.ts"
 import type { EventBody } from "./event.ts"
-import { follow, type Loop, type LoopState, type Next, resultBlocks } from "./loop.ts"
+import { follow, type Loop, type LoopState, type Next, resultBlocks } from "./loop-state.ts"
 import type { ContentBlockParam } from "./message.ts"
 import { limitsOf, type ModelFault, type ModelFaultKind } from "./model.ts"
 import { hookSource } from "./scope.ts"

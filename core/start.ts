@@ -30,8 +30,11 @@ export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: RunO
   const opened = openEngine(kit, recipe, { ...options, signal, tell: events.push })
   const result = work(kit, recipe, { ...options, opened, inbox })
   void result.then(events.end, events.end)
+  const started = opened.then(({ engine }) => ({ id: engine.runId, folder: engine.folder }))
+  // Whoever does not ask for it learns of the fault from `result`.
+  started.catch(() => {})
   return {
-    started: opened.then(({ engine }) => ({ id: engine.runId, folder: engine.folder })),
+    started,
     result: result as Promise<RunResult<O>>,
     queue: (message) => void inbox.push(message),
     abort: (reason = "The run was aborted") => aborter.abort(new Error(reason)),

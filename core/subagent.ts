@@ -4,7 +4,8 @@
  * Invariant: a subagent can do no more than its parent, sees nothing of its conversation, inherits none of its session's
  * approvals, and hands back only its last message.
  */
-import { type AgentSetup, findDefinition, newAgentId, selectTools, startAgent } from "./agent.ts"
+import { startAgent } from "./agent-run.ts"
+import { type AgentSetup, findDefinition, newAgentId, selectTools } from "./agent-setup.ts"
 import { isSousError } from "./error.ts"
 import { stricterMode } from "./permission/mode.ts"
 import type { AgentScope } from "./scope.ts"
@@ -63,6 +64,7 @@ async function runChild(
     spend: parent.spend,
     signal: request.signal,
     cwd: parent.cwd,
+    delegate: startSubagent,
   })
   const { result, text, turns, usage } = outcome
   if (result.ok) return { ok: true, agentId: identity.id, text, turns, usage }

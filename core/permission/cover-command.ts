@@ -35,7 +35,7 @@ export function coverCommand(unit: CommandUnit, coverage: Coverage): Covered | u
     ...analysis.segments.map((segment) => coverSegment(segment, { ...coverage, target })),
     ...files.map((path) => coverPath(path, coverage)),
   ]
-  return parts.some((one) => one === undefined) ? undefined : (parts.find((one) => one?.rule) ?? {})
+  return allCovered(parts)
 }
 
 /** The simple commands and redirects that are not covered, as written. */
@@ -83,28 +83,34 @@ function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | un
   const { words, assignments } = segment
   if (words.length === 0 && assignments.length === 0) return {}
   const paths = segmentPaths(segment, coverage.facts, coverage.target)
-  if (coverage.classifier && isPlainlySafe(segment, coverage)) return {}
+  const plain = coverage.classifier ? coverPlainly(segment, coverage) : undefined
+  if (plain) return plain
   if (coverage.mode === "all" && coversByMode(segment, paths, coverage.facts)) return {}
   if (hidesFromGuards(paths, coverage)) return undefined
   return coverByFlag(segment, coverage) ?? coverByRule(segment, coverage) ?? coverThrough(segment, coverage)
 }
 
 function coverList(segments: readonly Segment[], coverage: SegmentCoverage): Covered | undefined {
-  const covered = segments.map((segment) => coverSegment(segment, coverage))
-  return covered.some((one) => one === undefined) ? undefined : (covered.find((one) => one?.rule) ?? {})
+  return allCovered(segments.map((segment) => coverSegment(segment, coverage)))
 }
 
-/** A read-only command in the working folders, on files in them. */
-function isPlainlySafe(segment: Segment, coverage: SegmentCoverage): boolean {
+function allCovered(parts: readonly (Covered | undefined)[]): Covered | undefined {
+  return parts.some((one) => one === undefined) ? undefined : (parts.find((one) => one?.rule) ?? {})
+}
+
+/** A read-only command in the working folders, on files in them or on files that a rule lets it read. */
+function coverPlainly(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
   const { facts, target } = coverage
   const files = readOnlyFiles(segment)
   const folders = readableFolders(facts)
-  if (files === undefined || !basesInside(segment, facts, folders)) return false
+  if (files === undefined || !basesInside(segment, facts, folders)) return undefined
   // A repository's own configuration names programs, so git is only plain in a folder that a person chose.
-  if (segment.words[0]?.value === "git" && !segment.bases?.every((base) => facts.roots.includes(base))) return false
-  const reads = segmentPaths({ ...segment, words: [literalWord("cat"), literalWord("--"), ...files.map(lookUpFolder)], redirects: [] }, facts, target)
+  if (segment.words[0]?.value === "git" && !segment.bases?.every((base) => facts.roots.includes(base))) return undefined
   const named = segmentPaths(segment, facts, target).filter(({ from }) => from === "operand")
-  return reads.every((path) => path.exact && liesIn(path, folders)) && !hidesFromGuards(named, coverage)
+  if (hidesFromGuards(named, coverage)) return undefined
+  const words = [literalWord("cat"), literalWord("--"), ...files.map(lookUpFolder)]
+  const reads = segmentPaths({ ...segment, words, redirects: [] }, facts, target)
+  return allCovered(reads.map((path) => coverPath({ ...path, from: "redirect" }, coverage)))
 }
 
 /** A glob in the last part of a path only lists its folder. */
@@ -184,7 +190,7 @@ interface View {
 function viewsOf(segment: Segment): View[] {
   const { words, assignments } = segment
   const [program] = words
-  if (program && (program.value === undefined || program.glob)) return []
+  if (program && (program.value === undefined || program.glob || /\s/.test(program.raw))) return []
   const plain = program && setsHarmlessly(segment) ? [viewOf(segment, [])] : []
   const prefix = assignments.map(({ word }) => word.raw)
   return prefix.length > 0 ? [...plain, viewOf(segment, prefix)] : plain
@@ -197,11 +203,15 @@ function viewOf({ words }: Segment, prefix: readonly string[]): View {
   const ends = words.map((word, i) => {
     text += (text === "" ? "" : " ") + (i === 0 ? word.value! : word.raw)
     // With variables in front the literal part must name the program too: `* --version` says nothing about them.
-    const runs = i > 0 && running?.test(word.value ?? "")
-    if (word.value === undefined || runs || (i === 0 && prefix.length > 0)) needs = text.length
+    if (isOpen(word) || (i > 0 ? running?.test(word.value ?? "") : prefix.length > 0)) needs = text.length
     return text.length
   })
   return { text, needs: words.length === 0 ? Infinity : needs, ends }
+}
+
+/** Known only when the command runs, or not what it looks like. */
+function isOpen({ value, raw }: ShellWord): boolean {
+  return value === undefined || (value.includes("\n") && !raw.includes("\n"))
 }
 
 function setsHarmlessly({ assignments }: Segment): boolean {

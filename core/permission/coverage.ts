@@ -5,7 +5,7 @@
  */
 import type { PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
 import { cutPath, matchesPath } from "./path-pattern.ts"
-import { isInside, readableFolders } from "./place.ts"
+import { isBelow, isInside, readableFolders } from "./place.ts"
 import { findRefusalBelow, namesOf, PATH_RULES } from "./refuse.ts"
 import type { RuleSet } from "./rule.ts"
 import type { CompiledRule } from "./specifier.ts"
@@ -43,18 +43,31 @@ export function coverPath(unit: PathUnit, coverage: Coverage): Covered | undefin
 
 /** Covers a path by a flag or a rule alone. */
 export function coverPathByRule(unit: PathUnit, coverage: Coverage): Covered | undefined {
-  const { call, rules, facts } = coverage
-  const flags = coverage.flags ? rules.allow.flags : []
+  const { call, facts } = coverage
+  const flags = coverage.flags ? coverage.rules.allow.flags : []
   const flag = flags.find(({ kind, value }) => kind === "all" || (kind === unit.access && (value === undefined || liesIn(unit, [value]))))
   if (flag) return { rule: flag.source }
-  const names: string[] = unit.access === "read" ? [PATH_RULES.read, PATH_RULES.write] : [PATH_RULES.write]
-  const cwd = cutPath(facts.cwd)
-  const rule = coverage.allow(unit.from === "tool" ? [...namesOf(call), ...names] : names).find((one) => {
-    const pattern = one.path()
-    if (one.specifier !== undefined && pattern === undefined) return false
-    return unit.places.every(({ known }) => known.length > 0 && known.every((path) => pattern === undefined || matchesPath(pattern, path, cwd)))
-  })
+  // Who may edit a file with a tool may read it; a command reads by the rules on reading alone.
+  const names = unit.from === "tool" ? [...namesOf(call), PATH_RULES[unit.access], PATH_RULES.write] : [PATH_RULES[unit.access]]
+  const rules = coverage.allow(names)
+  const rule = rules.find((one) => (one.specifier === undefined ? allowsAnywhere(one, unit, coverage) : allowsPath(one, unit, facts)))
   return rule && { rule: rule.source }
+}
+
+function allowsPath(rule: CompiledRule, { places }: PathUnit, facts: PermissionFacts): boolean {
+  const pattern = rule.path()
+  const cwd = cutPath(facts.cwd)
+  return pattern !== undefined && places.every(({ known }) => known.length > 0 && known.every((path) => matchesPath(pattern, path, cwd)))
+}
+
+/** A bare rule speaks for its own tool alone, and not for a link that leads out of a working folder. */
+function allowsAnywhere(rule: CompiledRule, unit: PathUnit, { call, facts }: Coverage): boolean {
+  if (unit.from !== "tool" || !rule.speaksOf(call.tool)) return false
+  const roots = facts.roots.map(cutPath)
+  return unit.places.every(({ known }) => {
+    const inside = known.filter((path) => roots.some((root) => isBelow(path, root)))
+    return known.length > 0 && (inside.length === 0 || inside.length === known.length)
+  })
 }
 
 /** True when every place that the path may be lies in one of the folders. */

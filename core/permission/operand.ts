@@ -64,7 +64,7 @@ export function withoutGlob(path: string): string {
 const EVERYTHING = /^(?:\.?\*+|\.?\?\*|\.?\[[!^]?\.\]\*)$/
 
 const READERS =
-  /^(?:cat|bat|batcat|head|tail|less|more|most|nl|tac|rev|wc|sort|uniq|cut|paste|join|comm|diff|cmp|sdiff|od|xxd|hexdump|strings|base64|base32|(?:md5|sha\d+|b2|ck)?sum|file|stat|ls|dir|vdir|tree|du|realpath|readlink|column|fold|fmt|expand|unexpand|shuf|split|csplit|zcat|bzcat|xzcat|gunzip|gzip|bzip2|xz|zstd|zip|tar|cpio|pv|source|\.|iconv|dos2unix|pr|tsort|test|\[|basenc|openssl|gpg|nano|vi|vim|emacs|code|open|xdg-open|mapfile|readarray|cd|pushd)$/
+  /^(?:cat|bat|batcat|head|tail|less|more|most|nl|tac|rev|wc|sort|uniq|cut|paste|join|comm|diff|cmp|sdiff|od|xxd|hexdump|strings|base64|base32|(?:md5|sha\d+|b2|ck)?sum|file|stat|ls|dir|vdir|tree|du|realpath|readlink|column|fold|fmt|expand|unexpand|shuf|split|csplit|zcat|bzcat|xzcat|gunzip|gzip|bzip2|xz|zstd|zip|tar|cpio|pv|source|\.|iconv|dos2unix|pr|tsort|basenc|openssl|gpg|nano|vi|vim|emacs|code|open|xdg-open|mapfile|readarray|cd|pushd)$/
 const SEARCHERS = /^(?:grep|egrep|fgrep|zgrep|rg|ag|ack|awk|gawk|mawk|nawk|sed|gsed|jq|yq|ugrep)$/
 const WRITERS = /^(?:tee|touch|mkdir|mkfifo|mknod|truncate|sponge)$/
 const REMOVERS = /^(?:rm|rmdir|unlink|shred|srm)$/

@@ -3,8 +3,9 @@
  *
  * Invariant: refusing looks at every spelling and needs one; allowing needs every place, and takes no odd spelling.
  */
+import { resolve } from "node:path"
 import type { PermissionFacts, ResolvedPath } from "./decision.ts"
-import { cutPath, fold, type PathParts } from "./path-pattern.ts"
+import { cutPath, type PathParts } from "./path-pattern.ts"
 
 /** Longer paths open nothing on any system. */
 const MAX_SPELT_CHARS = 40_000
@@ -26,12 +27,12 @@ export interface Place {
 export function createPlace(written: string, lexical: string, resolved: ResolvedPath | undefined): Place {
   const real = resolved ? [resolved.lexical, resolved.real, ...(resolved.others ?? [])] : []
   const odd = isOdd(written)
-  const spellings = new Set([lexical, written, ...real].flatMap(spellingsOf))
+  const spellings = new Set([lexical, ...real].flatMap(spellingsOf))
   return {
     written,
     lexical: resolved?.lexical ?? lexical,
     known: odd ? [] : [...new Set(real)].map(cutPath),
-    spellings: [...spellings].filter((path) => path.startsWith("/")).map(cutPath),
+    spellings: [...spellings].map(cutPath),
     directory: resolved?.directory ?? false,
   }
 }
@@ -60,11 +61,12 @@ function spellingsOf(path: string): string[] {
   if (path.length > MAX_SPELT_CHARS) return [path]
   const found = [path]
   // Windows: both separators, device and drive prefixes; trailing dots and blanks do not count.
-  const slashed = path.includes("\\") ? path.replaceAll("\\", "/") : path
-  if (slashed !== path) found.push(slashed)
-  const drive = /^(?:\/\/[?.]\/)?([A-Za-z]):\/(.*)$/s.exec(slashed)
-  if (drive) found.push(`/${drive[1]!.toLowerCase()}/${drive[2]}`)
-  const views = found.map((one) => one.replace(/^(?:\/+proc\/+(?:self|thread-self|\d+)\/+root(?=\/|$))+/, "") || "/")
+  if (path.includes("\\")) {
+    const slashed = path.replaceAll("\\", "/")
+    const drive = /\/([A-Za-z]):\/(.*)$/s.exec(slashed)
+    found.push(resolve("/", drive ? `${drive[1]!.toLowerCase()}/${drive[2]}` : slashed))
+  }
+  const views = found.map((one) => one.replace(/^(?:\/proc\/(?:self|thread-self|\d+)\/root(?=\/|$))+/, "") || "/")
   const trimmed = views.map((one) => one.split("/").map(trimPart).join("/"))
   return [...found, ...views, ...trimmed]
 }
@@ -74,9 +76,4 @@ function trimPart(part: string): string {
   let end = part.length
   while (end > 0 && (part[end - 1] === "." || part[end - 1] === " ")) end--
   return end === 0 ? part : part.slice(0, end)
-}
-
-/** True when two paths are the same to a system that minds neither case nor Unicode form. */
-export function isSamePath(a: string, b: string): boolean {
-  return fold(a) === fold(b)
 }

@@ -161,7 +161,7 @@ function textsOfSegment({ words, assignments }: Segment): string[] {
     return program === "git" ? [...plain, ["git", ...withoutGitOptions(parts.slice(1))]] : plain
   })
   const assigned = assignments.length > 0 ? [[...assignments.map(({ word }) => word.raw), ...raw]] : []
-  return [...named, ...assigned].map((parts) => parts.join(" ").trim())
+  return [...named, ...assigned].map((parts) => parts.join(" "))
 }
 
 /** The words from the sub-command on. */

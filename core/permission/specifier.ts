@@ -42,7 +42,7 @@ export function createRule(
     specifier: text,
     bare: text === undefined || text === "*" || (refuses && text === "**"),
     speaksOf: toolMatcher(tool),
-    commands: once(() => (text === undefined ? [] : commandReadings(text))),
+    commands: once(() => (text === undefined ? [] : commandReadings(text, refuses))),
     path: once(() => (text === undefined ? undefined : parsePathPattern(text, anchors, refuses ? "refuse" : "allow"))),
     domain: domainMatcher(text),
     name: nameMatcher(text, refuses),
@@ -66,9 +66,10 @@ function isServer(tool: string): boolean {
 }
 
 /** As written, and with runs of blanks made one; a quote in the pattern stands for itself. */
-function commandReadings(text: string): Wildcard[] {
+function commandReadings(text: string, refuses: boolean): Wildcard[] {
   const collapsed = text.replace(/[ \t]+/g, " ")
-  return (collapsed === text ? [text] : [text, collapsed]).map(parseWildcard)
+  const tight = refuses && collapsed.endsWith(" :*") ? `${collapsed.slice(0, -3)}:*` : collapsed
+  return [...new Set([text, collapsed, tight])].map(parseWildcard)
 }
 
 function domainMatcher(text: string | undefined): (host: string) => boolean | undefined {

@@ -15,7 +15,7 @@ export interface Wildcard {
 /** Parses; a trailing ` *` or `:*` makes a word-bounded prefix, `*` elsewhere stands for any text, blanks included. */
 export function parseWildcard(text: string): Wildcard {
   const bounded = text.length > 2 && (text.endsWith(" *") || text.endsWith("\t*") || text.endsWith(":*"))
-  const body = bounded ? text.slice(0, text.endsWith(":*") ? -2 : -1).trimEnd() : text
+  const body = !bounded ? text : text.endsWith(":*") ? text.slice(0, -2) : text.slice(0, -1).trimEnd()
   const chunks = [""]
   for (let i = 0; i < body.length; i++) {
     const c = body[i]!

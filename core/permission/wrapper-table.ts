@@ -76,6 +76,7 @@ const EVALUATED = /\[[^\]]*(?:\$\(|`)/
 /** Words by which a program runs another one, or code; an allow rule has to name them letter by letter. */
 export const runningWords: ReadonlyMap<string, RegExp> = new Map([
   ["git", /^(?:-c|-O.*|--(?:ext-diff|textconv|config-env|exec-path|upload-pack|receive-pack|exec|open-files-in-pager)(?:=.*)?)$/s],
+  ["find", /^-(?:delete|exec|execdir|ok|okdir|fprint0?|fprintf|fls)$/],
   ["npm", /^--(?:node-options|script-shell)(?:=.*)?$/s],
   ["tar", /^(?:-[A-Za-z]*I.*|--(?:use-compress-program|to-command|checkpoint-action|rsh-command|info-script|new-volume-script).*)$/s],
   ["rsync", /^(?:-[A-Za-z]*e.*|--rsh.*|--rsync-path.*)$/s],

@@ -63,18 +63,21 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema
 }
 
-/** Throws STEP_ID_INVALID or STEP_ID_DUPLICATE. `reserved`: names that mean something else where the results are read. */
+/**
+ * Throws STEP_ID_INVALID or STEP_ID_DUPLICATE. `reserved`: names that mean something else where results are read; `at`:
+ * the place in a file.
+ */
 export function checkStepId(
   id: unknown,
-  options: { recipe: string; taken: readonly Pick<RecipeStep, "id">[]; reserved: readonly string[] },
+  options: { recipe: string; taken: readonly Pick<RecipeStep, "id">[]; reserved: readonly string[]; at?: string },
 ): void {
-  const { recipe } = options
-  const fail = (problem: string) => new SousError("STEP_ID_INVALID", { recipe, id: String(id), problem })
+  const { recipe, at } = options
+  const fail = (problem: string) => new SousError("STEP_ID_INVALID", { recipe, id: String(id), problem, at })
   if (typeof id !== "string" || !/^[A-Za-z][A-Za-z0-9_]*$/.test(id)) {
     throw fail(`its id is not a letter followed by letters, digits and "_"`)
   }
   if (options.reserved.includes(id)) throw fail("that word has a meaning of its own")
-  if (options.taken.some((step) => step.id === id)) throw new SousError("STEP_ID_DUPLICATE", { recipe, id })
+  if (options.taken.some((step) => step.id === id)) throw new SousError("STEP_ID_DUPLICATE", { recipe, id, at })
 }
 
 function isObjectSchema(value: unknown): boolean {

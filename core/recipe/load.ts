@@ -55,7 +55,8 @@ async function readSource(file: string): Promise<string> {
     return await readFile(file, "utf8")
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    if (code !== "ENOENT") throw new SousError("MODULE_FILE_UNREADABLE", { file, reason: code ?? String(cause) }, { cause })
+    if (code !== "ENOENT")
+      throw new SousError("MODULE_FILE_UNREADABLE", { file, reason: code ?? String(cause) }, { cause })
     const near = nearestName(basename(file), await recipesBeside(file))
     throw new SousError("RECIPE_FILE_MISSING", { file, near: near && join(dirname(file), near) })
   }

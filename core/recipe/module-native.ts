@@ -63,7 +63,11 @@ export function isUnfit(error: unknown): boolean {
   return code === "SOUS_UNFIT" || (error instanceof SyntaxError && /^file:[^\n]*\?sous=\d+:\d+/.test(stack ?? ""))
 }
 
-function resolve(specifier: string, { parentURL }: { parentURL?: string }, next: (specifier: string) => object): object {
+function resolve(
+  specifier: string,
+  { parentURL }: { parentURL?: string },
+  next: (specifier: string) => object,
+): object {
   const parent = loaded.get(parentURL ?? "")
   if (loaded.has(specifier)) return { url: specifier, format: "module", shortCircuit: true }
   if (parent === undefined) return next(specifier)
@@ -83,16 +87,20 @@ function load(url: string, _context: object, next: (url: string) => object): obj
   return { format: "module", source, shortCircuit: true }
 }
 
-const SHARED = Symbol.for("sous.modules")
+/** Where the source of a re-exporting module finds what it exports. */
+const SHARED = "sous.modules"
+const shared: object[] = []
+Object.defineProperty(globalThis, Symbol.for(SHARED), { value: shared, configurable: true })
 
 /** The source of a module that has the same exports as one that is there already. */
 function reexport(namespace: object): string {
-  const shared = ((globalThis as { [SHARED]?: object[] })[SHARED] ??= [])
   const index = shared.includes(namespace) ? shared.indexOf(namespace) : shared.push(namespace) - 1
   const names = Object.keys(namespace).filter((name) => name !== "default")
-  const lines = names.map((name, at) => `const e${at} = m[${JSON.stringify(name)}]; export { e${at} as ${JSON.stringify(name)} }`)
+  const lines = names.map(
+    (name, at) => `const e${at} = m[${JSON.stringify(name)}]; export { e${at} as ${JSON.stringify(name)} }`,
+  )
   return [
-    `const m = globalThis[Symbol.for("sous.modules")][${index}]`,
+    `const m = globalThis[Symbol.for("${SHARED}")][${index}]`,
     ...lines,
     `export default "default" in m ? m.default : m`,
   ].join("\n")

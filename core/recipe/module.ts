@@ -122,7 +122,11 @@ function explain(file: string, error: unknown): unknown {
   if (parse) {
     const [, problem = "", at = file, line, column] = parse
     const place = { line: Number(line), column: Number(column) + 1 }
-    return new SousError("MODULE_SYNTAX_INVALID", { file: at, problem: problem.replace(/,$/, ""), ...place }, { cause: error })
+    return new SousError(
+      "MODULE_SYNTAX_INVALID",
+      { file: at, problem: problem.replace(/,$/, ""), ...place },
+      { cause: error },
+    )
   }
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return new SousError("MODULE_THREW", { file, reason, line: lineOf(file, stack) }, { cause: error })

@@ -4,8 +4,8 @@
  * Invariant: JSON Schema is told from it by its keywords, and is passed on as it is; a word that is no type is refused.
  */
 import { z } from "zod"
-import type { JsonSchema } from "../message.ts"
 import { suggest } from "../error.ts"
+import type { JsonSchema } from "../message.ts"
 
 /** What is wrong, and where below the schema's own place. */
 export class SchemaProblem extends Error {
@@ -49,10 +49,12 @@ const FIELD_KEYS = ["type", "default", "description", "enum", "required", "items
 
 function fieldSchema(written: Record<string, unknown>, path: Path): z.ZodType {
   for (const key of Object.keys(written)) {
-    if (!FIELD_KEYS.includes(key)) throw new SchemaProblem(`the key "${key}" is unknown: ${suggest(key, FIELD_KEYS)}`, [...path, key])
+    if (!FIELD_KEYS.includes(key))
+      throw new SchemaProblem(`the key "${key}" is unknown: ${suggest(key, FIELD_KEYS)}`, [...path, key])
   }
   const { description, required, items } = written
-  let schema = written.enum === undefined ? shortSchema(written.type ?? "string", [...path, "type"]) : choiceOf(written, path)
+  let schema =
+    written.enum === undefined ? shortSchema(written.type ?? "string", [...path, "type"]) : choiceOf(written, path)
   if (items !== undefined) schema = z.array(shortSchema(items, [...path, "items"]))
   if (required === false && !("default" in written)) schema = schema.optional()
   if (typeof description === "string") schema = schema.describe(description)

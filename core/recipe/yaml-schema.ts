@@ -100,7 +100,8 @@ export const recipeFile = strict({
 /** A file's data once it fits. */
 export type RecipeFile = z.output<typeof recipeFile>
 type AgentOptions = Omit<z.output<typeof agentOptions>, "verify"> & { verify?: Declaration | undefined }
-type FanOut = { items: unknown[] | string; key?: string | undefined; concurrency?: Count; allowFailures?: Count }
+/** What `each` and `pipeline` have in common. */
+export type FanOut = { items: unknown[] | string; key?: string | undefined; concurrency?: Count; allowFailures?: Count }
 type Count = number | string | undefined
 
 /** The data of one step without its id. */

@@ -46,7 +46,7 @@ export function faultOf(error: unknown, { signal, baseURL }: { signal: AbortSign
   if (isModelFault(error)) return error
   if (!(error instanceof Error)) return new Error(String(error))
   const thrown = error as ThrownBySdk
-  if (typeof thrown.status === "number" || typeof thrown.type === "string") return faultOfRefusal(refusalOf(thrown))
+  if ("apiMessage" in thrown && !/^APIConnection/.test(thrown.name)) return faultOfRefusal(refusalOf(thrown))
   if (error instanceof SyntaxError) {
     return faultOfBreak(`The model's server at ${baseURL} sent an event that is not JSON`, error)
   }

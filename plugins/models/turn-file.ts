@@ -66,7 +66,8 @@ function describe(error: z.ZodError): Problem & { path: readonly PropertyKey[] }
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!
   const place = placeOf(issue.path)
   if (issue.code !== "unrecognized_keys") {
-    return { path: issue.path, problem: `${place} ${issue.message.replace(/^I/, "i")}`, mend: `correct ${place}` }
+    const colon = issue.code === "custom" ? "" : ":"
+    return { path: issue.path, problem: `${place}${colon} ${lowerFirst(issue.message)}`, mend: `correct ${place}` }
   }
   const wrong = issue.keys[0] ?? ""
   return {
@@ -94,9 +95,13 @@ function namesAt(path: readonly PropertyKey[]): readonly string[] {
   return turnSchemas.names[room ?? "script"] ?? turnSchemas.names["turns"] ?? []
 }
 
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
 /** `turns[2].expect`, or `the script` for its top. */
 function placeOf(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return "it"
+  if (path.length === 0) return "the script"
   return path.reduce<string>(
     (text, part) =>
       typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,

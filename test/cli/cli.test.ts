@@ -133,10 +133,10 @@ describe("permissions of the command line", () => {
     expect(existsSync(join(place.project, "made"))).toBe(false)
   })
 
-  it.each([[["--allow-run=sh"]], [["--allow-run"]], [["-A"]], [["--allowed-tools", "Bash(sh -c 'exit 0')"]]])(
+  it.each([[["--allow-run=node"]], [["--allow-run"]], [["-A"]], [["--allowed-tools", "Bash(node -e 0)"]]])(
     "runs a program with %j",
     async (flags) => {
-      place.put("project/turns.yaml", BASH("sh -c 'exit 0'"))
+      place.put("project/turns.yaml", BASH("node -e 0"))
       expect(await place.run(["-p", "Do it now", "--model", "script:turns.yaml", ...flags])).toEqual({
         code: 0,
         stdout: "done\n",

@@ -134,9 +134,7 @@ describe("pause_turn, refusal", () => {
   })
 
   test("runLoop() stops when the model refuses", async () => {
-    const { result, bodies } = await runPrompt(
-      [{ text: "", content: [], stop_reason: "refusal" } as never].map(() => ({ content: [], stop_reason: "refusal" })),
-    )
+    const { result, bodies } = await runPrompt([{ content: [], stop_reason: "refusal" }])
     expect(bodies).toHaveLength(1)
     expect(result).toMatchObject({ status: "failed", exit: 1, failure: { cause: "model" } })
   })

@@ -7,7 +7,10 @@ import { describe, expect, it } from "vitest"
 import { ERRORS } from "../../core/error.ts"
 import { listFiles, readSource, shippedFiles } from "./source.ts"
 
-const AREAS = ["CLI", "SETTINGS", "PLUGIN", "HOOK", "PERMISSION", "TOOL", "MODEL", "SESSION", "RECIPE", "STEP", "RUN"]
+/** The comment above the table lists them. */
+const AREAS = /Areas: ([A-Z\s*]+)\./.exec(readSource("core/error.ts"))?.[1]?.match(/[A-Z]+/g) ?? []
+/** Three ways to go on, one a line, because none of them is the one that is meant. */
+const MANY_MENDS = ["MODEL_NOT_CONFIGURED"]
 const CONTRACTION = /\b\w+n['’]t\b|\b(?:it|that|there|here|what|who|let|you|we|they|i)['’](?:s|re|ve|ll|d|m)\b/i
 
 const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[]
@@ -16,14 +19,14 @@ const table = Object.entries(ERRORS).map(([code, make]) => ({ code, ...make(anyD
 describe("the table of errors", () => {
   it("holds only codes that are thrown", () => {
     const code = shippedFiles().filter((file) => file !== "core/error.ts")
-    expect(unnamedIn(code)).toEqual([])
+    expect(unnamedIn(code, /(?<=["'`])[A-Z]+(?:_[A-Z0-9]+)+(?=["'`])/g)).toEqual([])
   })
 
   it("holds only codes that a test reaches", () => {
     const tests = ["test/"]
       .flatMap((folder) => listFiles([folder], ""))
       .filter((file) => !file.startsWith("test/house/"))
-    expect(unnamedIn(tests)).toEqual([])
+    expect(unnamedIn(tests, /\b[A-Z]+(?:_[A-Z0-9]+)+\b/g)).toEqual([])
   })
 
   it("names each code AREA_WHAT", () => {
@@ -37,7 +40,8 @@ describe("the table of errors", () => {
   })
 
   it("mends each fault in one imperative line without a period", () => {
-    const wrong = table.filter(({ mend }) => mend.trim() === "" || /\.$/.test(mend) || isLoose(mend))
+    const single = table.filter(({ code }) => !MANY_MENDS.includes(code))
+    const wrong = single.filter(({ mend }) => mend.trim() === "" || /\.$/.test(mend) || isLoose(mend))
     expect(wrong.map(({ code, mend }) => `${code}: ${mend}`)).toEqual([])
   })
 })
@@ -46,8 +50,8 @@ function isLoose(line: string): boolean {
   return line.includes("\n") || CONTRACTION.test(line)
 }
 
-function unnamedIn(files: readonly string[]): string[] {
-  const named = new Set(files.flatMap((file) => readSource(file).match(/\b[A-Z]+(?:_[A-Z0-9]+)+\b/g) ?? []))
+function unnamedIn(files: readonly string[], pattern: RegExp): string[] {
+  const named = new Set(files.flatMap((file) => readSource(file).match(pattern) ?? []))
   return codes.filter((code) => !named.has(code))
 }
 

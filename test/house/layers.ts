@@ -14,7 +14,7 @@ export interface Room {
 
 const ground = ["words", "contracts"]
 const rules = [...ground, "registry", "permission", "session", "spend", "hooks"]
-const acts = [...rules, "hands", "tool input", "engine", "context"]
+const acts = [...rules, "hands", "calls", "tool input", "engine", "context"]
 
 /** The rooms of the kernel, from the ground up. The longest entry that fits a file decides where it belongs. */
 export const rooms: readonly Room[] = [
@@ -28,7 +28,6 @@ export const rooms: readonly Room[] = [
       "core/plugin.ts",
       "core/step.ts",
       "core/event.ts",
-      "core/call.ts",
       "core/permission/decision.ts",
     ],
     may: ["words"],
@@ -38,7 +37,8 @@ export const rooms: readonly Room[] = [
     holds: ["core/env.ts", "core/process.ts", "core/process-group.ts", "core/clock.ts", "core/channel.ts"],
     may: ground,
   },
-  { name: "tool input", holds: ["core/tool-input.ts"], may: ground },
+  { name: "calls", holds: ["core/call.ts", "core/context/budget.ts"], may: ground },
+  { name: "tool input", holds: ["core/tool-input.ts"], may: [...ground, "calls"] },
   { name: "registry", holds: ["core/registry.ts"], may: ground },
   { name: "permission", holds: ["core/permission/"], may: ground },
   { name: "settings", holds: ["core/settings/"], may: [...ground, "registry", "permission"] },
@@ -46,14 +46,14 @@ export const rooms: readonly Room[] = [
   { name: "spend", holds: ["core/recipe/spend.ts"], may: [...ground, "hands"] },
   { name: "hooks", holds: ["core/hook-"], may: [...ground, "hands", "registry"] },
   { name: "engine", holds: ["core/engine.ts", "core/scope.ts", "core/slot.ts"], may: [...rules, "hands"] },
-  { name: "context", holds: ["core/context/"], may: [...rules, "hands", "tool input", "engine"] },
+  { name: "context", holds: ["core/context/"], may: [...rules, "hands", "calls", "tool input", "engine"] },
   { name: "dispatch", holds: ["core/dispatch.ts", "core/permit.ts", "core/batch.ts", "core/output.ts"], may: acts },
   {
     name: "loop",
-    holds: ["core/loop.ts", "core/turn.ts", "core/stream.ts", "core/recover.ts", "core/stop.ts"],
+    holds: ["core/loop.ts", "core/loop-", "core/turn.ts", "core/stream.ts", "core/recover.ts", "core/stop.ts"],
     may: [...acts, "dispatch"],
   },
-  { name: "agent", holds: ["core/agent.ts", "core/subagent.ts"], may: [...acts, "dispatch", "loop"] },
+  { name: "agent", holds: ["core/agent.ts", "core/agent-", "core/subagent.ts"], may: [...acts, "dispatch", "loop"] },
   { name: "recipe", holds: ["core/recipe/"], may: [...acts, "dispatch", "loop", "agent"] },
   {
     name: "kit",

@@ -7,6 +7,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { onTestFinished } from "vitest"
+import { z } from "zod"
 import type { AgentOutcome, AgentRequest } from "../../../core/agent.ts"
 import type { Called, ToolUse } from "../../../core/call.ts"
 import type { Engine } from "../../../core/engine.ts"
@@ -14,13 +15,12 @@ import type { EventBody } from "../../../core/event.ts"
 import type { Hooks } from "../../../core/hook.ts"
 import { createHookRunner } from "../../../core/hook-runner.ts"
 import type { RunParts } from "../../../core/recipe/context.ts"
-import { runRecipe, type RunRecipeOptions } from "../../../core/recipe/run.ts"
+import { type RunRecipeOptions, runRecipe } from "../../../core/recipe/run.ts"
 import { createSpend } from "../../../core/recipe/spend.ts"
 import { createRegistry } from "../../../core/registry.ts"
 import { type AgentScope, createScope } from "../../../core/scope.ts"
 import type { AgentStep, Budget, Recipe, StepResult } from "../../../core/step.ts"
 import { defineTool, type Tool } from "../../../core/tool.ts"
-import { z } from "zod"
 
 /** A folder of this test's own, gone when it has ended. */
 export function tempFolder(): string {
@@ -163,9 +163,20 @@ async function call(scope: AgentScope, use: ToolUse, deny: (text: string) => boo
     const denied = { behavior: "deny" as const, source: "approval" as const, reason, trace: [] }
     return { result, text: reason, isError: true, denied, cause: "denied", injected: [] }
   }
-  const output = await (tool.execute(use.input, { cwd: scope.cwd, env: scope.env, signal: scope.signal } as never) as Promise<any>)
+  const output = await (tool.execute(use.input, {
+    cwd: scope.cwd,
+    env: scope.env,
+    signal: scope.signal,
+  } as never) as Promise<any>)
   const { content, isError = false, data } = typeof output === "string" ? { content: output } : (output as any)
-  return { result, text: content, isError, injected: [], ...(data ? { data } : {}), ...(isError ? { cause: "tool" } : {}) }
+  return {
+    result,
+    text: content,
+    isError,
+    injected: [],
+    ...(data ? { data } : {}),
+    ...(isError ? { cause: "tool" } : {}),
+  }
 }
 
 /** A shell that runs what it is given. */

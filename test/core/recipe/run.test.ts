@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
+import { z } from "zod"
 import { block } from "../../../core/hook.ts"
 import {
   agent,
@@ -17,10 +18,13 @@ import {
 } from "../../../core/recipe/declare.ts"
 import { readJournal } from "../../../core/recipe/journal.ts"
 import { recipe } from "../../../core/recipe/recipe.ts"
-import { z } from "zod"
 import { testRun } from "./engine.ts"
 
-const start = recipe({ name: "test", description: "A recipe for a test", params: z.object({ n: z.number().default(2) }) })
+const start = recipe({
+  name: "test",
+  description: "A recipe for a test",
+  params: z.object({ n: z.number().default(2) }),
+})
 /** Lets everything that can go on by itself go on. */
 const settle = () => new Promise((go) => setTimeout(go, 5))
 
@@ -153,10 +157,15 @@ describe("a failed step", () => {
 
   it("of an output function fails the run", async () => {
     const { run } = testRun()
-    const made = start.step("a", () => value(1)).output(() => {
-      throw new Error("no")
+    const made = start
+      .step("a", () => value(1))
+      .output(() => {
+        throw new Error("no")
+      })
+    expect(await run(made)).toMatchObject({
+      status: "failed",
+      failure: { code: "RECIPE_OUTPUT_FAILED", cause: "output" },
     })
-    expect(await run(made)).toMatchObject({ status: "failed", failure: { code: "RECIPE_OUTPUT_FAILED", cause: "output" } })
   })
 })
 
@@ -253,7 +262,9 @@ describe("agent with verify", () => {
 describe("each", () => {
   it("finishes every item and keeps values, failures and results apart, in order", async () => {
     const { run, events, ended } = testRun()
-    const made = start.step("all", () => each([0, 3, 0, 4], (code, index) => sh`exit ${code}; echo ${index}`, { key: (_, i) => `k${i}` }))
+    const made = start.step("all", () =>
+      each([0, 3, 0, 4], (code, index) => sh`exit ${code}; echo ${index}`, { key: (_, i) => `k${i}` }),
+    )
     const result = await run(made)
     expect(result).toMatchObject({
       status: "failed",
@@ -349,7 +360,12 @@ describe("pipeline", () => {
   it("ends an item at the stage that fails", async () => {
     const { run, ended } = testRun()
     const made = start.step("all", () =>
-      pipeline(["0", "1"], (code) => sh`exit ${code}`, () => value("end"), { allowFailures: 1 }),
+      pipeline(
+        ["0", "1"],
+        (code) => sh`exit ${code}`,
+        () => value("end"),
+        { allowFailures: 1 },
+      ),
     )
     expect((await run(made)).output).toMatchObject({ values: ["end"], failed: [{ key: "1" }] })
     expect(ended().sort()).toEqual(["all ok", "all/0/1 ok", "all/0/2 ok", "all/1/1 tool"])
@@ -428,7 +444,11 @@ describe("until", () => {
 
   it("runs no body when the check holds at once, and asks `holds` when there is one", async () => {
     const { run, ended } = testRun()
-    await run(start.step("u", () => until(sh({ command: "exit 4", ok: "any" }), () => value(1), { holds: (c) => c.code === 4 })))
+    await run(
+      start.step("u", () =>
+        until(sh({ command: "exit 4", ok: "any" }), () => value(1), { holds: (c) => c.code === 4 }),
+      ),
+    )
     expect(ended()).toEqual(["u/check/0 ok", "u ok"])
   })
 
@@ -490,7 +510,9 @@ describe("use", () => {
       .step("one", () => agent({ prompt: "1" }))
       .step("two", () => agent({ prompt: "2" }))
     const { run, engine } = testRun()
-    const result = await run(start.step("a", () => use(costly, {}), { onFail: "continue" }).step("b", () => agent({ prompt: "3" })))
+    const result = await run(
+      start.step("a", () => use(costly, {}), { onFail: "continue" }).step("b", () => agent({ prompt: "3" })),
+    )
     expect(result).toMatchObject({ status: "degraded", turns: 2 })
     expect(engine.spend.exhausted()).toBeUndefined()
   })
@@ -567,14 +589,20 @@ describe("an abort", () => {
 
   it("by SIGTERM is exit 143", async () => {
     const { run } = testRun()
-    const result = await run(start.step("a", () => value(1)), { signal: AbortSignal.abort("SIGTERM") })
+    const result = await run(
+      start.step("a", () => value(1)),
+      { signal: AbortSignal.abort("SIGTERM") },
+    )
     expect(result).toMatchObject({ status: "cancelled", exit: 143 })
   })
 
   it("kills a command", async () => {
     const controller = new AbortController()
     const { run } = testRun()
-    const running = run(start.step("a", () => sh`exec sleep 30`), { signal: controller.signal })
+    const running = run(
+      start.step("a", () => sh`exec sleep 30`),
+      { signal: controller.signal },
+    )
     setTimeout(() => controller.abort(), 50)
     expect(await running).toMatchObject({ status: "cancelled", failure: { cause: "cancelled" } })
   })
@@ -582,7 +610,10 @@ describe("an abort", () => {
   it("does not wait for a script that waits for something else", async () => {
     const controller = new AbortController()
     const { run } = testRun()
-    const running = run(start.step("a", () => script(() => new Promise(() => {}))), { signal: controller.signal })
+    const running = run(
+      start.step("a", () => script(() => new Promise(() => {}))),
+      { signal: controller.signal },
+    )
     setTimeout(() => controller.abort(), 20)
     expect(await running).toMatchObject({ status: "cancelled" })
   })
@@ -609,7 +640,11 @@ describe("a budget", () => {
   it("of a step or an agent limits that one alone", async () => {
     const { run } = testRun()
     const two = () =>
-      parallel({ a: agent({ prompt: "a" }), b: agent({ prompt: "b", budget: { tokens: 50 } }), c: agent({ prompt: "c" }) })
+      parallel({
+        a: agent({ prompt: "a" }),
+        b: agent({ prompt: "b", budget: { tokens: 50 } }),
+        c: agent({ prompt: "c" }),
+      })
     const made = start
       .step("own", two, { onFail: "continue" })
       .step("step", () => each([1, 2], () => agent({ prompt: "" }), { concurrency: 1 }), {
@@ -690,7 +725,10 @@ describe("hooks of runs and steps", () => {
 describe("the journal of a run", () => {
   it("has each step with its key, and results of the steps that are made of no others", async () => {
     const { run, folder } = testRun()
-    await run(start.step("a", () => each(["x"], () => value({ big: 1 }))), { params: { n: 3 } })
+    await run(
+      start.step("a", () => each(["x"], () => value({ big: 1 }))),
+      { params: { n: 3 } },
+    )
     const entries = await readJournal(folder)
     const key = expect.stringMatching(/^[0-9a-f]{64}$/)
     const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }

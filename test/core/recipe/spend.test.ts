@@ -7,7 +7,13 @@ const PRICE: Price = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }
 const usage = (input: number, output: number) => ({ input, output, cacheRead: 0, cacheWrite: 0 })
 
 function clockAt(now = 0) {
-  return { ms: now, now: () => now, advance: (ms: number) => void (now += ms) }
+  let ms = now
+  return {
+    now: () => ms,
+    advance: (by: number) => {
+      ms += by
+    },
+  }
 }
 
 async function reserved(spend: Spend, request: SpendRequest): Promise<Reservation> {

@@ -94,17 +94,17 @@ describe("parseScript()", () => {
       'write "tool"',
     ],
     ["turns:\n  - content: [{ text: x, txt: y }]", 'turns[0].content[0] has the unknown key "txt"', 'write "text"'],
-    ["turn: []", 'it has the unknown key "turn"', 'write "turns"'],
-    ["turns:\n  - text: 5", "turns[0].text invalid input: expected string, received number", "correct turns[0].text"],
+    ["turn: []", 'the script has the unknown key "turn"', 'write "turns"'],
+    ["turns:\n  - text: 5", "turns[0].text: invalid input: expected string, received number", "correct turns[0].text"],
     ["turns:\n  - fault: { kind: explode }", "turns[0].fault.kind", "correct turns[0].fault.kind"],
     ["turns:\n  - text: x\n    content: []", 'turns[0] has "content" beside "text"', "correct turns[0]"],
     [
       "turns:\n  - content: [just text]",
-      "turns[0].content[0] invalid input: expected object, received string",
+      "turns[0].content[0]: invalid input: expected object, received string",
       "correct turns[0].content[0]",
     ],
     ["turns: [", 'a.yaml:1": ', "correct its YAML"],
-    ["", "it invalid input", "correct it"],
+    ["", "the script: invalid input: expected object", "correct the script"],
   ])("refuses %j", async (text, problem, mend) => {
     const failure = await parseScript(text, "a.yaml").catch((error) => error)
     expect(failure).toMatchObject({ code: "MODEL_SCRIPT_INVALID", mend })

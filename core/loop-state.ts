@@ -1,0 +1,97 @@
+/**
+ * The state of a loop between two turns, and the named ways from one to the next.
+ *
+ * Invariant: a state is replaced, never changed; every way to go on has a name and is counted.
+ */
+import type { Called } from "./call.ts"
+import type { Conversation } from "./context/conversation.ts"
+import type { ContentBlockParam, Usage } from "./message.ts"
+import type { Model } from "./model.ts"
+import type { OutputShape } from "./output.ts"
+import type { AgentScope } from "./scope.ts"
+import type { LoopStop } from "./stop.ts"
+
+/** Everything that one loop is given. */
+export interface LoopOptions {
+  scope: AgentScope
+  conversation: Conversation
+  model: Model
+  fallback?: () => Promise<Model | undefined>
+  maxTurns: number
+  output?: { shape: OutputShape; submitted: () => { value: unknown } | undefined }
+  /** Says why the loop may not stop yet, or nothing. */
+  verify?: (answer: unknown) => Promise<string | undefined>
+  attempts?: number
+  /** Messages that a person has queued since the last call of it. */
+  inbox: () => Promise<string[]>
+}
+
+/** How a loop ended. */
+export interface LoopResult {
+  stop: LoopStop
+  /** The text of the last answer. */
+  text: string
+  value?: unknown
+  turns: number
+  usage: Usage
+  /** USD; absent when a price is unknown. */
+  usd?: number
+  /** What went wrong, for a person; absent when completed. */
+  error?: string
+}
+
+/** Why the loop goes on: every `continue` of it has a name. */
+export type Transition =
+  | "start"
+  | "tool_results"
+  | "queued_message"
+  | "stop_blocked"
+  | "output_repair"
+  | "verify_failed"
+  | "limit_raised"
+  | "answer_continued"
+  | "pause_resumed"
+  | "stream_retried"
+  | "compacted"
+  | "fell_back"
+
+/** The whole state between two turns. */
+export interface LoopState {
+  transition: Transition
+  /** Turns taken. */
+  turn: number
+  model: Model
+  maxTokens: number
+  /** How often each bounded way to go on was taken; `verify` and the like start at 0. */
+  taken: Readonly<Partial<Record<Transition, number>>>
+  /** The turn in which the conversation was last compacted for the model's sake. */
+  compactedAt: number
+  text: string
+  value?: unknown
+}
+
+/** The next state, or the end. */
+export type Next = LoopState | { stop: LoopStop; error?: string; text?: string; value?: unknown }
+
+/** The loop as it runs: its options and what it has used. */
+export interface Loop extends LoopOptions {
+  used: { usage: Usage; usd: number; priced: boolean }
+}
+
+/** Output tokens asked for at first; raised to the model's own limit once an answer was cut. */
+export const FIRST_OUTPUT_LIMIT = 32_000
+
+/** The state after a transition, with that transition counted. */
+export function follow(state: LoopState, transition: Transition, changes: Partial<LoopState> = {}): LoopState {
+  const taken = { ...state.taken, [transition]: (state.taken[transition] ?? 0) + 1 }
+  return { ...state, taken, transition, ...changes }
+}
+
+/** All results of a message first, then what hooks add, then what a person has said meanwhile. */
+export function resultBlocks(calls: readonly Called[], queued: readonly string[]): ContentBlockParam[] {
+  const injected = calls.flatMap((call) => call.injected)
+  return [
+    ...calls.map((call) => call.result),
+    ...[...injected, ...queued].map((text) => ({ type: "text" as const, text })),
+  ]
+}
