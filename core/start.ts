@@ -3,6 +3,7 @@
  *
  * Invariant: whoever watches changes nothing; what a run started ends with it, whatever way it ends.
  */
+import { setMaxListeners } from "node:events"
 import { realpath } from "node:fs/promises"
 import { createEventStream } from "./channel.ts"
 import type { Engine } from "./engine.ts"
@@ -25,6 +26,8 @@ import type { Recipe, RunResult } from "./step.ts"
 export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: RunOptions): Run<O> {
   const aborter = new AbortController()
   const signal = AbortSignal.any([aborter.signal, kit.signal, ...(options.signal ? [options.signal] : [])])
+  // Every call at work listens to it; there is no number of them that is a leak.
+  setMaxListeners(0, signal)
   const events = createEventStream<RunEvent>(options.onEvent)
   const inbox: string[] = []
   const opened = openEngine(kit, recipe, { ...options, signal, tell: events.push })

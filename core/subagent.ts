@@ -67,6 +67,7 @@ async function runChild(
     delegate: startSubagent,
   })
   const { result, text, turns, usage } = outcome
+  parent.denials.push(...outcome.denials)
   if (result.ok) return { ok: true, agentId: identity.id, text, turns, usage }
   return { ok: false, agentId: identity.id, text, turns, usage, error: result.error }
 }

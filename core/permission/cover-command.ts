@@ -4,7 +4,6 @@
  * Invariant: a word that is known only when the command runs, a place that the analyser does not model, a folder that
  * is not known: none of them fits the literal part of a rule.
  */
-import type { Target } from "../tool.ts"
 import { type Coverage, type Covered, coverPath, coverPathByRule, hidesFromGuards, liesIn } from "./coverage.ts"
 import type { PermissionFacts, RuleSource } from "./decision.ts"
 import { coversByMode } from "./edit-command.ts"
@@ -19,20 +18,20 @@ import { isExact, matchesWildcard, type Wildcard } from "./wildcard.ts"
 import { programName } from "./wrapper.ts"
 import { runningWords } from "./wrapper-table.ts"
 
-/** A coverage, and the target that the segments are part of. */
+/** A coverage, and the command that the segments are part of. */
 interface SegmentCoverage extends Coverage {
-  target: Target
+  unit: CommandUnit
 }
 
 /** How the whole command is covered; undefined when a part is not. */
 export function coverCommand(unit: CommandUnit, coverage: Coverage): Covered | undefined {
-  const { analysis, paths, target } = unit
+  const { analysis, paths } = unit
   if (analysis.trouble !== undefined) return undefined
   const broad = broadRule(unit, coverage)
   if (broad) return { rule: broad }
   const files = paths.filter(({ from }) => from === "redirect")
   const parts = [
-    ...analysis.segments.map((segment) => coverSegment(segment, { ...coverage, target })),
+    ...analysis.segments.map((segment) => coverSegment(segment, { ...coverage, unit })),
     ...files.map((path) => coverPath(path, coverage)),
   ]
   return allCovered(parts)
@@ -40,15 +39,16 @@ export function coverCommand(unit: CommandUnit, coverage: Coverage): Covered | u
 
 /** The simple commands and redirects that are not covered, as written. */
 export function uncoveredParts(unit: CommandUnit, coverage: Coverage): { segments: Segment[]; files: CommandUnit["paths"] } {
-  const { analysis, paths, target } = unit
+  const { analysis, paths } = unit
   const files = paths.filter((path) => path.from === "redirect" && coverPath(path, coverage) === undefined)
-  const segments = analysis.segments.filter((segment) => coverSegment(segment, { ...coverage, target }) === undefined)
+  const segments = analysis.segments.filter((segment) => coverSegment(segment, { ...coverage, unit }) === undefined)
   return { segments, files }
 }
 
 /** True when the allow rules of the coverage fit every simple command; redirects are not looked at. */
-export function coverCommandByRules({ analysis, target }: CommandUnit, coverage: Coverage): boolean {
-  return analysis.trouble === undefined && coverList(analysis.segments, { ...coverage, target }) !== undefined
+export function coverCommandByRules(unit: CommandUnit, coverage: Coverage): boolean {
+  const { analysis } = unit
+  return analysis.trouble === undefined && coverList(analysis.segments, { ...coverage, unit }) !== undefined
 }
 
 /** True when the command changes nothing, wherever it reads. */
@@ -82,7 +82,7 @@ function broadRule({ analysis, paths }: CommandUnit, coverage: Coverage): RuleSo
 function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
   const { words, assignments } = segment
   if (words.length === 0 && assignments.length === 0) return {}
-  const paths = segmentPaths(segment, coverage.facts, coverage.target)
+  const paths = coverage.unit.bySegment.get(segment) ?? []
   const plain = coverage.classifier ? coverPlainly(segment, coverage) : undefined
   if (plain) return plain
   if (coverage.mode === "all" && coversByMode(segment, paths, coverage.facts)) return {}
@@ -100,16 +100,17 @@ function allCovered(parts: readonly (Covered | undefined)[]): Covered | undefine
 
 /** A read-only command in the working folders, on files in them or on files that a rule lets it read. */
 function coverPlainly(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
-  const { facts, target } = coverage
+  const { facts, unit } = coverage
   const files = readOnlyFiles(segment)
   const folders = readableFolders(facts)
   if (files === undefined || !basesInside(segment, facts, folders)) return undefined
   // A repository's own configuration names programs, so git is only plain in a folder that a person chose.
   if (segment.words[0]?.value === "git" && !segment.bases?.every((base) => facts.roots.includes(base))) return undefined
-  const named = segmentPaths(segment, facts, target).filter(({ from }) => from === "operand")
+  const named = unit.bySegment.get(segment)!.filter(({ from }) => from === "operand")
   if (hidesFromGuards(named, coverage)) return undefined
+  if (files.length === 0) return {}
   const words = [literalWord("cat"), literalWord("--"), ...files.map(lookUpFolder)]
-  const reads = segmentPaths({ ...segment, words, redirects: [] }, facts, target)
+  const reads = segmentPaths({ ...segment, words, redirects: [] }, facts, unit.target)
   return allCovered(reads.map((path) => coverPath({ ...path, from: "redirect" }, coverage)))
 }
 
@@ -137,14 +138,16 @@ function coverByFlag(segment: Segment, coverage: SegmentCoverage): Covered | und
 }
 
 function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
-  const { facts, target } = coverage
+  const { facts, unit } = coverage
   if (segment.nested || !basesInside(segment, facts, facts.roots)) return undefined
   const views = viewsOf(segment)
   if (views.length === 0) return undefined
-  const outside = segmentPaths(segment, facts, target).filter((path) => {
+  const outside = unit.bySegment.get(segment)!.filter((path) => {
     return path.from === "operand" && path.access === "write" && !liesIn(path, facts.roots)
   })
-  const rule = coverage.allow(namesOf(coverage.call)).find((one) => {
+  const names = namesOf(coverage.call)
+  const rules = new Set(views.flatMap(({ text }) => coverage.allow(names, firstWord(text))))
+  const rule = [...rules].find((one) => {
     return one.commands().some((pattern) => {
       const view = views.find(({ text }) => matchesWildcard(pattern, text))
       if (view === undefined) return false
@@ -156,6 +159,10 @@ function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | und
     })
   })
   return rule && { rule: rule.source }
+}
+
+function firstWord(text: string): string {
+  return /^\S*/.exec(text)![0]
 }
 
 /** How far the pattern names the text letter by letter. */

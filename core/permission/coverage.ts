@@ -16,8 +16,8 @@ export interface Coverage {
   call: PermissionCall
   rules: RuleSet
   facts: PermissionFacts
-  /** Allow rules that speak of one of the names. */
-  allow(names: readonly string[]): readonly CompiledRule[]
+  /** Allow rules that speak of one of the names; with `word`, those that may fit a command that begins with it. */
+  allow(names: readonly string[], word?: string): readonly CompiledRule[]
   /** `--allow-…` flags. */
   flags: boolean
   /** Reading in the working folders. */

@@ -22,7 +22,7 @@ import { orderedMatch } from "./ordered.ts"
 import { protectionOf } from "./protected.ts"
 import { describeCall, describeRule, describeTarget, howToAllow, suggestRules } from "./reason.ts"
 import { findRefusal, namesOf, type RuleMatch } from "./refuse.ts"
-import { compileGrant, type RuleSet, rulesFor } from "./rule.ts"
+import { commandRulesFor, compileGrant, type RuleSet, rulesFor } from "./rule.ts"
 import type { CompiledRule } from "./specifier.ts"
 import { pathsOf, type Unit, unitsOf } from "./unit.ts"
 
@@ -105,8 +105,8 @@ function createSubject(call: PermissionCall, rules: RuleSet, facts: PermissionFa
   const grants = (extra.grants ?? [])
     .map((source) => compileGrant(source, rules.anchors))
     .filter((rule): rule is CompiledRule => rule !== undefined && rule.source.behavior === "allow")
-  const allow = (names: readonly string[]) => [
-    ...rulesFor(rules.allow, names),
+  const allow = (names: readonly string[], word?: string) => [
+    ...(word === undefined ? rulesFor(rules.allow, names) : commandRulesFor(rules.allow, names, new Set([word]))),
     ...grants.filter((rule) => names.some((name) => rule.speaksOf(name))),
   ]
   const coverage: Coverage = { call, rules, facts, allow, flags: true, classifier: true, mode: "none" }

@@ -29,8 +29,19 @@ export interface Operand {
   emptied: boolean
 }
 
+const cache = new WeakMap<Segment, readonly Operand[]>()
+
 /** The files of one segment, without those of the commands that it runs in turn. */
-export function operandsOf(segment: Segment): Operand[] {
+export function operandsOf(segment: Segment): readonly Operand[] {
+  let operands = cache.get(segment)
+  if (operands === undefined) {
+    operands = readOperands(segment)
+    cache.set(segment, operands)
+  }
+  return operands
+}
+
+function readOperands(segment: Segment): Operand[] {
   const redirects = segment.redirects.map(({ access, word }) => operand(word, access, { from: "redirect" }))
   const words = splitWords(segment.words)
   const name = programName(words)

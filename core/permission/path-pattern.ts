@@ -48,9 +48,18 @@ export function parsePathPattern(
 /** A path cut into its parts, once for each side. */
 export type PathParts = Record<PathPattern["side"], readonly string[]>
 
+const cuts = new Map<string, PathParts>()
+const MAX_CUTS = 1000
+
 /** Cuts an absolute path, so that many patterns can be matched against it. */
 export function cutPath(path: string): PathParts {
-  return { allow: split(path), refuse: split(fold(path)) }
+  let cut = cuts.get(path)
+  if (cut === undefined) {
+    cut = { allow: split(path), refuse: split(fold(path)) }
+    if (cuts.size >= MAX_CUTS) cuts.clear()
+    if (path.length < 1000) cuts.set(path, cut)
+  }
+  return cut
 }
 
 /** True when the pattern fits the path or a folder above it. `cwd`: the agent's current folder. */

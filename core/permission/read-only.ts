@@ -76,8 +76,19 @@ const SAME: Readonly<Record<string, string>> = { egrep: "grep", fgrep: "grep", d
 /** Variables that a command may set for itself and stay what it is. */
 export const HARMLESS_VARIABLES = /^(?:NODE_ENV|LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|CI|TERM|COLUMNS|LINES|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)$/
 
+const cache = new WeakMap<Segment, { files: readonly ShellWord[] | undefined }>()
+
 /** The words that it reads as files; undefined when it is not surely read-only. Redirects are not looked at. */
 export function readOnlyFiles(segment: Segment): readonly ShellWord[] | undefined {
+  let known = cache.get(segment)
+  if (known === undefined) {
+    known = { files: filesOf(segment) }
+    cache.set(segment, known)
+  }
+  return known.files
+}
+
+function filesOf(segment: Segment): readonly ShellWord[] | undefined {
   const { words, assignments, nested, opaque } = segment
   if (nested || opaque !== undefined) return undefined
   if (assignments.some(({ name, word }) => !HARMLESS_VARIABLES.test(name) || word.value === undefined)) return undefined

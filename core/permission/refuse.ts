@@ -7,10 +7,10 @@ import type { PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
 import type { FlagRule } from "./flag.ts"
 import { cutPath, matchesPath, mayMatchBelow, type PathParts } from "./path-pattern.ts"
 import { isBelow } from "./place.ts"
-import { type RuleTable, rulesFor } from "./rule.ts"
+import { commandRulesFor, type RuleTable, rulesFor } from "./rule.ts"
 import type { Segment } from "./segment.ts"
 import { splitWords } from "./shell-word.ts"
-import type { CompiledRule } from "./specifier.ts"
+import { type CompiledRule, once } from "./specifier.ts"
 import type { CommandUnit, PathUnit, Unit } from "./unit.ts"
 import { matchesWildcard } from "./wildcard.ts"
 import { programName } from "./wrapper.ts"
@@ -34,11 +34,12 @@ export function namesOf(call: PermissionCall): string[] {
 /** The first rule of the table that fits any part of the call. */
 export function findRefusal(call: PermissionCall, units: readonly Unit[], table: RuleTable, facts: PermissionFacts): RuleMatch | undefined {
   const names = namesOf(call)
-  const own = rulesFor(table, names)
-  const whole = own.find((rule) => fitsCall(rule, call))
+  const own = once(() => rulesFor(table, names))
+  if (own().length === 0 && table.flags.length === 0 && table.byTool.size === 0) return undefined
+  const whole = own().find((rule) => fitsCall(rule, call))
   if (whole) return { rule: whole.source }
   for (const unit of units) {
-    const rule = refusalOfUnit(unit, { own, table, cwd: cutPath(facts.cwd) })
+    const rule = refusalOfUnit(unit, { names, own, table, cwd: cutPath(facts.cwd) })
     if (rule) return { rule, target: unit.target }
   }
   return undefined
@@ -63,8 +64,11 @@ function fitsUnit(rule: CompiledRule, unit: Unit, cwd: PathParts): boolean {
   if (unit.kind === "path") return fitsPath(rule, unit, cwd)
   if (unit.kind === "name") return rule.name(unit.name)
   if (unit.kind === "url") return rule.domain(unit.host ?? "") ?? rule.commands().some((pattern) => matchesWildcard(pattern, unit.text))
+  const word = rule.firstWord()
+  const texts = textsOfCommand(unit)
+  const lists = word === undefined ? [...texts.values()] : [texts.get(word) ?? []]
   const patterns = rule.commands()
-  return textsOfCommand(unit).some((text) => patterns.some((pattern) => matchesWildcard(pattern, text)))
+  return lists.some((list) => list.some((text) => patterns.some((pattern) => matchesWildcard(pattern, text))))
 }
 
 /** True when a rule of the table could fit something below a folder that the unit reads. */
@@ -77,7 +81,8 @@ export function findRefusalBelow(unit: PathUnit, table: RuleTable, cwd: PathPart
 }
 
 interface Guard {
-  own: readonly CompiledRule[]
+  names: readonly string[]
+  own(): readonly CompiledRule[]
   table: RuleTable
   cwd: PathParts
 }
@@ -86,10 +91,11 @@ function refusalOfUnit(unit: Unit, guard: Guard): RuleSource | undefined {
   const flag = guard.table.flags.find((rule) => fitsFlag(rule, unit))
   if (flag) return flag.source
   if (unit.kind === "path") return refusalOfPath(unit, guard)
-  const rule = guard.own.find((one) => fitsUnit(one, unit, guard.cwd))
+  const own = unit.kind === "command" ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit)) : guard.own()
+  const rule = own.find((one) => fitsUnit(one, unit, guard.cwd))
   if (rule || unit.kind !== "command") return rule?.source
   for (const path of unit.paths) {
-    const found = refusalOfPath(path, { ...guard, own: [] }) ?? guard.table.flags.find((one) => fitsFlag(one, path))?.source
+    const found = refusalOfPath(path, { ...guard, own: () => [] }) ?? guard.table.flags.find((one) => fitsFlag(one, path))?.source
     if (found) return found
   }
   return undefined
@@ -98,7 +104,7 @@ function refusalOfUnit(unit: Unit, guard: Guard): RuleSource | undefined {
 /** A rule on reading a path holds for writing it too: whoever edits a file sees it. */
 function refusalOfPath(unit: PathUnit, { own, table, cwd }: Guard): RuleSource | undefined {
   const names = unit.access === "read" ? [PATH_RULES.read] : [PATH_RULES.write, PATH_RULES.read]
-  return [...own, ...rulesFor(table, names)].find((rule) => fitsPath(rule, unit, cwd))?.source
+  return [...own(), ...rulesFor(table, names)].find((rule) => fitsPath(rule, unit, cwd))?.source
 }
 
 function fitsPath(rule: CompiledRule, unit: PathUnit, cwd: PathParts): boolean {
@@ -137,16 +143,22 @@ export function fitsHost(value: string, host: string): boolean {
   return wanted.startsWith("*.") ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1 : wanted === host
 }
 
-const textCache = new WeakMap<CommandUnit["analysis"], readonly string[]>()
+type Texts = ReadonlyMap<string, readonly string[]>
+const textCache = new WeakMap<CommandUnit["analysis"], Texts>()
 
-/** Everything that a pattern may be held against: the whole text, each list and pipeline, each simple command. */
-function textsOfCommand({ analysis }: CommandUnit): readonly string[] {
-  let texts = textCache.get(analysis)
-  if (texts === undefined) {
-    const found = [analysis.text.trim(), ...analysis.spans, ...analysis.all.flatMap(textsOfSegment)]
-    texts = [...new Set(found.flatMap((text) => [text, collapse(text)]))].filter((text) => text !== "")
-    textCache.set(analysis, texts)
+/** Everything that a pattern may be held against, by first word: the whole text, each list, each simple command. */
+function textsOfCommand({ analysis }: CommandUnit): Texts {
+  const known = textCache.get(analysis)
+  if (known) return known
+  const found = new Set([analysis.text.trim(), ...analysis.spans, ...analysis.all.flatMap(textsOfSegment)])
+  const texts = new Map<string, string[]>()
+  for (const text of new Set([...found].flatMap((one) => [one, one.replace(/\s+/g, " ")]))) {
+    const word = /^\S*/.exec(text)![0]
+    const list = texts.get(word)
+    if (list) list.push(text)
+    else texts.set(word, [text])
   }
+  textCache.set(analysis, texts)
   return texts
 }
 
@@ -169,8 +181,4 @@ function withoutGitOptions(args: readonly string[]): readonly string[] {
   let at = 0
   while (at < args.length && args[at]!.startsWith("-")) at += /^(?:-[cC]|--(?:git-dir|work-tree|namespace|exec-path|config-env))$/.test(args[at]!) ? 2 : 1
   return args.slice(at)
-}
-
-function collapse(text: string): string {
-  return text.replace(/\s+/g, " ")
 }

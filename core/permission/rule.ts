@@ -9,7 +9,7 @@ import { nearestName, SousError } from "../error.ts"
 import type { RuleSource, Scope } from "./decision.ts"
 import { compileFlags, type FlagGrants, type FlagRule } from "./flag.ts"
 import type { PathAnchors } from "./path-pattern.ts"
-import { type CompiledRule, createRule } from "./specifier.ts"
+import { type CompiledRule, createRule, once } from "./specifier.ts"
 
 /** `Tool` or `Tool(specifier)`, cut in two. */
 export interface ParsedRule {
@@ -20,9 +20,15 @@ export interface ParsedRule {
 
 /** The rules of one list: those of each tool, those whose tool is a pattern, and flags. */
 export interface RuleTable {
-  byTool: ReadonlyMap<string, readonly CompiledRule[]>
+  byTool: ReadonlyMap<string, RuleList>
   patterns: readonly CompiledRule[]
   flags: readonly FlagRule[]
+}
+
+/** The rules of one tool, and the same by the first word of the commands that they may fit. */
+interface RuleList {
+  all: readonly CompiledRule[]
+  byWord(): { words: ReadonlyMap<string, readonly CompiledRule[]>; others: readonly CompiledRule[] }
 }
 
 /** All rules of a run, compiled once per change of settings. */
@@ -84,8 +90,25 @@ export function compileRules(rules: readonly RuleSource[], options: CompileOptio
 
 /** The rules of a table that speak about one of the names; each once. */
 export function rulesFor(table: RuleTable, names: readonly string[]): CompiledRule[] {
-  const found = [...new Set(names)].flatMap((name) => table.byTool.get(name) ?? [])
-  return [...found, ...table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))]
+  const found = [...new Set(names)].flatMap((name) => table.byTool.get(name)?.all ?? [])
+  return [...found, ...patternsFor(table, names)]
+}
+
+/** Of these, the rules that may fit a command whose first word is one of `words`. */
+export function commandRulesFor(table: RuleTable, names: readonly string[], words: Words): CompiledRule[] {
+  const found = [...new Set(names)].flatMap((name) => {
+    const index = table.byTool.get(name)?.byWord()
+    if (index === undefined) return []
+    const [few, many] = words.size < index.words.size ? [words.keys(), index.words] : [index.words.keys(), words]
+    const fitting = [...few].filter((word) => many.has(word)).flatMap((word) => index.words.get(word)!)
+    return [...fitting, ...index.others]
+  })
+  return [...found, ...patternsFor(table, names)]
+}
+type Words = { size: number; has(word: string): boolean; keys(): Iterable<string> }
+
+function patternsFor(table: RuleTable, names: readonly string[]): CompiledRule[] {
+  return table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))
 }
 
 /** A bare deny rule takes the whole tool away: the model is not even shown it. */
@@ -192,16 +215,29 @@ function settingsRoot({ scope, file }: RuleSource, options: CompileOptions): str
 }
 
 function createTable(rules: readonly CompiledRule[], flags: readonly FlagRule[], behavior: RuleSource["behavior"]): RuleTable {
-  const byTool = new Map<string, CompiledRule[]>()
+  const lists = new Map<string, CompiledRule[]>()
   const patterns: CompiledRule[] = []
   for (const rule of rules) {
     if (rule.source.behavior !== behavior) continue
-    const list = byTool.get(rule.tool)
+    const list = lists.get(rule.tool)
     if (rule.toolPattern) patterns.push(rule)
     else if (list) list.push(rule)
-    else byTool.set(rule.tool, [rule])
+    else lists.set(rule.tool, [rule])
   }
+  const byTool = new Map([...lists].map(([tool, all]) => [tool, { all, byWord: once(() => indexByWord(all)) }]))
   return { byTool, patterns, flags: flags.filter(({ source }) => source.behavior === behavior) }
+}
+
+function indexByWord(rules: readonly CompiledRule[]): ReturnType<RuleList["byWord"]> {
+  const words = new Map<string, CompiledRule[]>()
+  const others: CompiledRule[] = []
+  for (const rule of rules) {
+    const word = rule.bare ? undefined : rule.firstWord()
+    const list = word === undefined ? others : (words.get(word) ?? [])
+    list.push(rule)
+    if (word !== undefined) words.set(word, list)
+  }
+  return { words, others }
 }
 
 function clip(text: string): string {

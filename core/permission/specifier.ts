@@ -19,6 +19,8 @@ export interface CompiledRule {
   speaksOf(name: string): boolean
   /** Readings of the specifier as a command; empty for a rule without one. */
   commands(): readonly Wildcard[]
+  /** The first word of every command that it may fit; undefined when that may be any. */
+  firstWord(): string | undefined
   path(): PathPattern | undefined
   /** `domain:` rules: true when the host fits; any other: undefined. */
   domain(host: string): boolean | undefined
@@ -35,6 +37,7 @@ export function createRule(
 ): CompiledRule {
   const refuses = source.behavior !== "allow"
   const text = refuses ? specifier?.trim() : specifier
+  const commands = once(() => (text === undefined ? [] : commandReadings(text, refuses)))
   return {
     source,
     tool,
@@ -42,7 +45,8 @@ export function createRule(
     specifier: text,
     bare: text === undefined || text === "*" || (refuses && text === "**"),
     speaksOf: toolMatcher(tool),
-    commands: once(() => (text === undefined ? [] : commandReadings(text, refuses))),
+    commands,
+    firstWord: once(() => firstWordOf(commands())),
     path: once(() => (text === undefined ? undefined : parsePathPattern(text, anchors, refuses ? "refuse" : "allow"))),
     domain: domainMatcher(text),
     name: nameMatcher(text, refuses),
@@ -70,6 +74,15 @@ function commandReadings(text: string, refuses: boolean): Wildcard[] {
   const collapsed = text.replace(/[ \t]+/g, " ")
   const tight = refuses && collapsed.endsWith(" :*") ? `${collapsed.slice(0, -3)}:*` : collapsed
   return [...new Set([text, collapsed, tight])].map(parseWildcard)
+}
+
+function firstWordOf(readings: readonly Wildcard[]): string | undefined {
+  const words = new Set(readings.map(({ chunks: [head = "", ...more], bounded }) => {
+    const word = /^\S*(?=\s)/.exec(head)?.[0]
+    return word ?? (bounded || more.length === 0 ? (more.length === 0 ? head : undefined) : undefined)
+  }))
+  const [only] = words
+  return words.size === 1 ? only : undefined
 }
 
 function domainMatcher(text: string | undefined): (host: string) => boolean | undefined {
@@ -108,7 +121,8 @@ function readParameter(text: string | undefined): { name: string; value: Wildcar
   return found ? { name: found[1]!, value: parseWildcard(found[2]!.trim()) } : undefined
 }
 
-function once<T>(make: () => T): () => T {
+/** Makes a value when it is first asked for. */
+export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {
     made ??= { value: make() }

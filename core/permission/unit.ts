@@ -24,6 +24,7 @@ export interface CommandUnit {
   analysis: Analysis
   /** Of every segment, inner ones too. */
   paths: readonly PathUnit[]
+  bySegment: ReadonlyMap<Segment, readonly PathUnit[]>
   target: Target
 }
 
@@ -65,8 +66,8 @@ export function pathsOf(units: readonly Unit[]): PathUnit[] {
 
 function commandUnit(target: Target & { kind: "command" }, facts: PermissionFacts): CommandUnit {
   const analysis = analyseCommand(target.text, { cwd: facts.cwd, home: facts.home })
-  const paths = analysis.all.flatMap((segment) => segmentPaths(segment, facts, target))
-  return { kind: "command", analysis, paths, target }
+  const bySegment = new Map(analysis.all.map((segment) => [segment, segmentPaths(segment, facts, target)]))
+  return { kind: "command", analysis, paths: [...bySegment.values()].flat(), bySegment, target }
 }
 
 /** The paths that one segment names. */

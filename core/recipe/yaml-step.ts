@@ -167,7 +167,6 @@ function compileAgent(compiler: Compiler, data: NonNullable<Declaration["agent"]
     const compile = TEXTS.has(key) ? compileText : compileValue
     return [key, compile(compiler, text as string, into(at, key))] as const
   })
-  const prompt = compileText(compiler, data.prompt, into(at, "prompt"))
   const output = written === undefined ? undefined : compileSchema(compiler, written, into(at, "output"))
   const shape = output?.shape ?? PLAIN
   const verify = check && compileStep(compiler, check, naming(into(at, "verify"), { answer: shape }))
@@ -177,7 +176,6 @@ function compileAgent(compiler: Compiler, data: NonNullable<Declaration["agent"]
       const options = Object.fromEntries(values.map(([key, text]) => [key, text.evaluate(scope)]))
       return agent({
         ...options,
-        prompt: prompt.evaluate(scope),
         ...given({ budget, effort, mode, output: output?.schema }),
         ...given({ verify: verify && ((answer: unknown) => verify.make({ ...scope, answer })) }),
       } as Parameters<typeof agent>[0])

@@ -6,6 +6,8 @@
  *
  * Source: https://platform.claude.com/docs/en/api/messages
  */
+import type { MessageTokensCount } from "@anthropic-ai/sdk/resources/messages"
+import type { ModelInfo } from "@anthropic-ai/sdk/resources/models"
 import type { Stream } from "@anthropic-ai/sdk/streaming"
 import {
   type Effort,
@@ -94,7 +96,7 @@ async function openStream(
   watch: Watch,
 ): Promise<Stream<RawMessageStreamEvent>> {
   const client = await connection.client()
-  // Not `messages.create`: it warns of deprecated models on the console, whatever the log level.
+  // The SDK's `messages.create` does no more than this, and warns of deprecated models on the console.
   return client.post<Stream<RawMessageStreamEvent>>("/v1/messages", {
     // As text: whatever else a body might be, the SDK would ask Node for the classes of it, which take time to load.
     body: JSON.stringify({ ...body, stream: true }),
@@ -132,7 +134,8 @@ async function askLimits(id: string, connection: Connection, { known, signal }: 
   const usual = known?.limits ?? CAUTIOUS
   try {
     const client = await connection.client()
-    const info = await client.models.retrieve(id, {}, { timeout: LIMITS_TIMEOUT_MS, maxRetries: 0, signal })
+    const path = `/v1/models/${encodeURIComponent(id)}`
+    const info = await client.get<ModelInfo>(path, { timeout: LIMITS_TIMEOUT_MS, maxRetries: 0, signal })
     return {
       contextWindow: info.max_input_tokens ?? usual.contextWindow,
       maxOutput: info.max_tokens ?? usual.maxOutput,
@@ -146,8 +149,8 @@ async function countTokens(connection: Connection, body: RequestBody, signal: Ab
   const { max_tokens: _, ...counted } = body
   try {
     const client = await connection.client()
-    const { input_tokens } = await client.messages.countTokens(counted as never, { signal })
-    return input_tokens
+    const count = await client.post<MessageTokensCount>("/v1/messages/count_tokens", { body: counted, signal })
+    return count.input_tokens
   } catch (error) {
     throw faultOf(error, { signal, baseURL: connection.settings.baseURL })
   }

@@ -4,7 +4,7 @@
  * Invariant: keys, address and headers come from the environment that was handed over; the SDK reads none by itself, and
  * nothing is loaded or connected before it is asked for.
  */
-import type { Anthropic } from "@anthropic-ai/sdk"
+import type { BaseAnthropic } from "@anthropic-ai/sdk/client"
 import { SousError } from "sous"
 import { createTransport, type Transport } from "./transport.ts"
 
@@ -48,7 +48,7 @@ export function connectionSettings(env: Environment): ConnectionSettings {
 /** A client, made at the first use, and its transport. */
 export interface Connection {
   settings: ConnectionSettings
-  client(): Promise<Anthropic>
+  client(): Promise<BaseAnthropic>
   /** Starts to load the SDK and to connect. */
   warm(): void
   close(): void
@@ -57,7 +57,7 @@ export interface Connection {
 /** Loads and connects nothing yet. */
 export function createConnection(settings: ConnectionSettings): Connection {
   let transport: Transport | undefined
-  let client: Promise<Anthropic> | undefined
+  let client: Promise<BaseAnthropic> | undefined
   const useTransport = () => (transport ??= createTransport(settings.baseURL, settings))
   const open = () => (client ??= createClient(settings, useTransport()))
   return {
@@ -72,8 +72,8 @@ export function createConnection(settings: ConnectionSettings): Connection {
   }
 }
 
-async function createClient(settings: ConnectionSettings, transport: Transport): Promise<Anthropic> {
-  const { Anthropic } = await import("@anthropic-ai/sdk")
+async function createClient(settings: ConnectionSettings, transport: Transport): Promise<BaseAnthropic> {
+  const { BaseAnthropic } = await import("./sdk.ts")
   const { apiKey, authToken, ownServer } = settings
   const bare = apiKey === undefined && authToken === undefined
   const defaultHeaders = {
@@ -82,7 +82,7 @@ async function createClient(settings: ConnectionSettings, transport: Transport):
     ...(bare ? { authorization: null } : {}),
     ...settings.headers,
   }
-  const client = new Anthropic({
+  const client = new BaseAnthropic({
     baseURL: settings.baseURL,
     // Any credential keeps the SDK from looking for one; without a key it is taken out again by the null above.
     ...(authToken === undefined ? { apiKey: apiKey ?? "none" } : { authToken }),

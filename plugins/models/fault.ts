@@ -159,15 +159,15 @@ function refusalOf(thrown: ThrownBySdk): ApiRefusal {
   }
 }
 
+/** Codes of the system, of TLS, of the HTTP parser and of a broken compression. */
+const NETWORK_CODE = /^(?:E(?!RR_)[A-Z0-9]+|ERR_(?:TLS|SSL|STREAM)_\w+|HPE_\w+|Z_\w+|\w*(?:CERT|SIGNATURE)\w*)$/
+
 /** The code of a failed connection, from an error or what caused it; undefined when it is an error of another kind. */
 function networkReason(error: Error): string | undefined {
   const { code } = error as NodeJS.ErrnoException
-  if (
-    typeof code === "string" &&
-    /^(?:E[A-Z]+|UND_ERR|ERR_(?:TLS|SSL|STREAM|HTTP)|HPE_|CERT_|[A-Z_]*CERT)/.test(code)
-  ) {
+  if (typeof code === "string" && NETWORK_CODE.test(code)) {
     return error.message.includes(code) ? error.message : `${code} ${error.message}`
   }
-  if (error.cause instanceof Error) return networkReason(error.cause)
-  return /^APIConnection/.test(error.name) ? error.message : undefined
+  if (!/^APIConnection/.test(error.name)) return undefined
+  return error.cause instanceof Error ? (networkReason(error.cause) ?? error.cause.message) : error.message
 }

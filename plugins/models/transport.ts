@@ -8,7 +8,7 @@
  */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
-import type { Socket } from "node:net"
+import { isIP, type Socket } from "node:net"
 import { Headers } from "./headers.ts"
 
 /** What a request tells while it is under way. */
@@ -19,7 +19,7 @@ export interface TransportWatcher {
   alive(): void
   /** The response has been read to its end, or the attempt has failed. */
   settled(): void
-  /** An attempt failed before its stream; `retryInMs` is what the server asks for. The answer is false to forbid another. */
+  /** An attempt failed before its stream. False forbids another. */
   failed(reason: string, response?: { status: number; headers: Headers }): boolean
 }
 
@@ -57,15 +57,12 @@ function createAgent(secure: boolean, proxy: Record<string, string | undefined> 
     #ahead: Socket | undefined
 
     openAhead(url: URL): void {
-      if (this.#ahead !== undefined || proxy !== undefined) return
+      const isOpen = this.#ahead !== undefined || Object.keys(this.freeSockets).length > 0
+      if (isOpen || proxy !== undefined) return
       const port = Number(url.port || (secure ? 443 : 80))
       const host = url.hostname.replace(/^\[|\]$/g, "")
-      const socket = super.createConnection({
-        host,
-        port,
-        servername: host,
-        noDelay: true,
-      } as never) as unknown as Socket
+      const named = secure && isIP(host) === 0 ? { servername: host } : {}
+      const socket = super.createConnection({ host, port, noDelay: true, ...named } as never) as unknown as Socket
       socket.unref()
       socket.once("error", () => socket.destroy())
       socket.once("close", () => {

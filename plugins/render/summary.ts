@@ -22,7 +22,7 @@ export function summaryLine(result: RunResult, screen: Screen): string {
   const facts = [
     `${result.turns} ${result.turns === 1 ? "turn" : "turns"}`,
     `${formatCount(usage.input + usage.cacheRead + usage.cacheWrite)} in, ${formatCount(usage.output)} out`,
-    ...(result.usd === undefined ? [] : [formatUsd(result.usd)]),
+    ...(result.usd ? [formatUsd(result.usd)] : []),
     formatDuration(result.durationMs),
   ]
   return `${mark} ${oneLine(result.recipe)} ${result.status} ${dim(`· ${facts.join(" · ")}`)}`

@@ -272,7 +272,7 @@ describe("a start that cannot be", () => {
 describe("check", () => {
   it("says of each recipe whether it loads", async () => {
     place.put("project/one.ts", shRecipe("true"))
-    place.put("project/bad.yaml", "name: bad\nstep: []\n")
+    place.put("project/bad.yaml", "name: bad\ndescription: d\nsteps: []\nstpes: []\n")
     const { code, stdout, stderr } = await place.run(["check", "one.ts", "bad.yaml"])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "ok  one.ts: one, 1 steps\n" })
     expect(stderr).toContain("code  RECIPE_YAML_KEY_UNKNOWN")

@@ -395,7 +395,7 @@ describe("anthropicProvider", () => {
   const gateway = { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" } }
 
   it("handles() its own ids, and any without a scheme when it has a server", () => {
-    const own = ["claude-opus-5-5", "opus", "sonnet", "haiku", "fable", "anthropic:anything"]
+    const own = ["claude-opus-5-5", "opus", "sonnet", "haiku", "fable", "anthropic:anything", "opus[1m]"]
     for (const id of own) expect(anthropicProvider.handles(id, plain)).toBe(true)
     for (const id of ["gpt-6", "script:a.yaml", "constructor"]) expect(anthropicProvider.handles(id, plain)).toBe(false)
     for (const id of ["gpt-6", "qwen3:8b", "llama3.1:70b"]) expect(anthropicProvider.handles(id, gateway)).toBe(true)
@@ -406,6 +406,10 @@ describe("anthropicProvider", () => {
     const options = { cwd: "/", env: { ANTHROPIC_API_KEY: "x" }, signal: never }
     expect((await anthropicProvider.open("opus", options)).id).toBe("claude-opus-5-5")
     expect((await anthropicProvider.open("anthropic:mistral:7b", options)).id).toBe("mistral:7b")
+    expect((await anthropicProvider.open("opus[1m]", options)).id).toBe("claude-opus-5-5")
+    const env = { ...options.env, ANTHROPIC_DEFAULT_OPUS_MODEL: "claude-opus-4-8" }
+    expect((await anthropicProvider.open("opus", { ...options, env })).id).toBe("claude-opus-4-8")
+    expect((await anthropicProvider.open("sonnet", { ...options, env })).id).toBe("claude-sonnet-5-5")
   })
 
   it("open() refuses an environment without a key", async () => {

@@ -38,6 +38,8 @@ describe("faultOf()", () => {
     expect(faultOf(fault, place)).toBe(fault)
     const bug = new TypeError("undefined is not a function")
     expect(faultOf(bug, place)).toBe(bug)
+    const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" })
+    expect(faultOf(missing, place)).toBe(missing)
   })
 
   it("is an AbortError once the signal has fired, whatever was thrown", () => {
