@@ -107,7 +107,8 @@ function notice(folder) {
 function emitTypes(outdir) {
   const tsc = join(root, "node_modules/typescript/bin/tsc")
   const flags = ["-p", join(root, ".ci/tsconfig.types.json"), "--outDir", join(outdir, "types")]
-  execFileSync(process.execPath, [tsc, ...flags], { cwd: root, stdio: "inherit" })
+  // The compiler's complaints belong to stderr, where those of the bundler are.
+  execFileSync(process.execPath, [tsc, ...flags], { cwd: root, stdio: ["ignore", 2, 2] })
 }
 
 const { positionals, values } = parseArgs({

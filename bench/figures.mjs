@@ -21,7 +21,11 @@ export async function measureRound(place, samples) {
     if (peer.prompt === undefined) continue
     if (["first-request", "one-turn", "per-turn", "request-bytes"].some(place.wants))
       await measureOne(place, peer, keep)
-    if (place.wants("per-turn")) keep("many-turns", (await session(place, peer, { turns: MANY })).wall)
+    if (place.wants("per-turn")) {
+      const { wall, log } = await session(place, peer, { turns: MANY })
+      keep("many-turns", wall)
+      keep("turn-interval", median(intervals(log, 1, MANY)))
+    }
     if (place.wants("parallel")) {
       const { log } = await session(place, peer, { turns: 2, parallel: PARALLEL })
       keep("parallel", log[1].arrived - log[0].done)
@@ -69,16 +73,9 @@ export async function measureGrowth(place, samples) {
   const floor = await session(place, { ...peers.fetch, read }, { turns, env: { REPLAY: body } })
   checkSameBytes(own.log, floor.log)
   const added = (from, to) => median(intervals(own.log, from, to)) - median(intervals(floor.log, from, to))
-  const early = added(turns * 0.05, turns * 0.1)
-  const late = added(turns * 0.95, turns)
-  for (const [figure, value] of [
-    ["growth", late / early],
-    ["added-early", early],
-    ["added-late", late],
-    ["memory-long", own.peak],
-  ]) {
-    samples.add(figure, "sous", value)
-  }
+  samples.add("added-early", "sous", added(turns * 0.05, turns * 0.1))
+  samples.add("added-late", "sous", added(turns * 0.95, turns))
+  samples.add("memory-long", "sous", own.peak)
 }
 
 function checkSameBytes(own, floor) {

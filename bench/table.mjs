@@ -12,6 +12,7 @@ export const ROWS = [
   { figure: "recipe", label: "first request of a recipe.ts, ms", beyond: "first-request", bar: 15, first: 60 },
   { figure: "one-turn", label: "one turn, wall ms", against: "sdk" },
   { figure: "per-turn", label: "per turn, ms", against: "sdk", bar: 0.9, first: 1.2 },
+  { figure: "turn-interval", label: "from request to request, ms", against: "sdk" },
   { figure: "growth", label: "growth of the added time", bar: 1.2, first: 1.3 },
   { figure: "added-early", label: "added to a turn early, ms" },
   { figure: "added-late", label: "added to a turn late, ms" },
@@ -21,13 +22,14 @@ export const ROWS = [
   { figure: "request-bytes", label: "system + tools, bytes", bar: 8000, first: 8000 },
 ]
 
-const DERIVED = ["added-early", "added-late"]
+/** Rows that come with another one. */
+const BESIDE = { "turn-interval": "per-turn", "added-early": "growth", "added-late": "growth" }
 
 /** The table as text, ending in a newline; only the figures that were asked for. */
 export function formatTable(samples, only) {
   const head = ["figure", ...Object.values(peers).map((peer) => peer.label), "sous is", "bar", "first bar"]
   const rows = ROWS.filter((row) => middleOf(row.figure, "sous", samples) !== undefined)
-    .filter((row) => only.includes(row.figure) || DERIVED.includes(row.figure))
+    .filter((row) => only.includes(BESIDE[row.figure] ?? row.figure))
     .map((row) => cells(row, samples))
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cellsOf) => cellsOf[column].length)))
   const line = (row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("  ")
@@ -47,11 +49,12 @@ function cells(row, samples) {
   ]
 }
 
+/** A figure that is made of others is made of their medians. */
 function middleOf(figure, name, samples) {
-  if (figure !== "per-turn") return samples.middle(figure, name)
-  const many = samples.middle("many-turns", name)
-  const one = samples.middle("one-turn", name)
-  return many === undefined || one === undefined ? undefined : (many - one) / 49
+  const middle = (part) => samples.middle(part, name)
+  if (figure === "per-turn") return (middle("many-turns") - middle("one-turn")) / 49 || undefined
+  if (figure === "growth") return middle("added-late") / middle("added-early") || undefined
+  return middle(figure)
 }
 
 /** What the bar is about: a ratio, a difference from another figure, or the value itself. */

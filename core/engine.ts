@@ -36,6 +36,8 @@ export interface Engine {
   agents: readonly AgentDefinition[]
   /** Compiled settings', flags', recipe's and plugins' rules; the same for every agent of the run. */
   rules: RuleSet
+  /** The same rules and more: what a recipe that this one uses refuses or asks about. Throws PERMISSION_RULE_INVALID. */
+  rulesWith(more: readonly RuleSource[]): RuleSet
   mode: PermissionMode
   hooks: HookRunner
   spend: Spend

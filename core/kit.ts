@@ -14,7 +14,7 @@ import { registerPlugin } from "./register.ts"
 import { createRegistry, type Registry } from "./registry.ts"
 import { stateFolderFor } from "./session/store.ts"
 import { type EffectiveSettings, mergeSettings } from "./settings/merge.ts"
-import { startRun } from "./start.ts"
+import { type StartOptions, startRun } from "./start.ts"
 import type { AgentStep, Budget, Recipe, RunResult } from "./step.ts"
 import type { Effort, PermissionMode } from "./tool.ts"
 
@@ -125,7 +125,7 @@ export async function createKit(options: KitOptions): Promise<Kit> {
     signal: ending.signal,
   }
   const running = new Set<Promise<unknown>>()
-  const start = <O>(recipe: Recipe<any, O>, runOptions: RunOptions): Run<O> => {
+  const start = <O>(recipe: Recipe<any, O>, runOptions: StartOptions): Run<O> => {
     const run = startRun(parts, recipe, runOptions)
     const settled = run.result.catch(() => {}).finally(() => running.delete(settled))
     running.add(settled)
@@ -133,7 +133,7 @@ export async function createKit(options: KitOptions): Promise<Kit> {
   }
   return {
     run: (recipe, runOptions = {}) => start(recipe, runOptions),
-    prompt: (text, promptOptions = {}) => start(promptRecipe(text, promptOptions), promptOptions),
+    prompt: (text, promptOptions = {}) => start(promptRecipe(text, promptOptions), { ...promptOptions, needsModel: true }),
     recipe: (name) => parts.registry.recipes.find((one) => one.name === name),
     describe: () => describe(parts),
     async close() {

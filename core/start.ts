@@ -22,8 +22,13 @@ import { resolveWritten } from "./settings/scopes.ts"
 import { createSlots } from "./slot.ts"
 import type { Recipe, RunResult } from "./step.ts"
 
+export interface StartOptions extends RunOptions {
+  /** Nothing can be done without a model: to have none is a fault of the start. */
+  needsModel?: boolean
+}
+
 /** Starts a run. What keeps it from starting rejects `result` with a SousError. */
-export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: RunOptions): Run<O> {
+export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: StartOptions): Run<O> {
   const aborter = new AbortController()
   const signal = AbortSignal.any([aborter.signal, kit.signal, ...(options.signal ? [options.signal] : [])])
   // Every call at work listens to it; there is no number of them that is a leak.
@@ -54,10 +59,13 @@ interface Opened {
 async function work(
   kit: KitParts,
   recipe: Recipe<any, any>,
-  options: RunOptions & { opened: Promise<Opened>; inbox: string[] },
+  options: StartOptions & { opened: Promise<Opened>; inbox: string[] },
 ): Promise<RunResult> {
   const { engine, close } = await options.opened
   try {
+    // A model that cannot be opened is a fault of the start, not of the step that would have used it first.
+    if (engine.defaultModel !== undefined) await engine.openModel(engine.defaultModel)
+    else if (options.needsModel) throw new SousError("MODEL_NOT_CONFIGURED", {})
     return await runRecipe(engine, recipe, {
       params: options.params ?? {},
       inbox: () => options.inbox.splice(0),
@@ -111,6 +119,7 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
     registry,
     agents: [...registry.agents, ...(recipe.agents ?? [])],
     rules: compileRunRules(kit, recipe, { ...options, cwd }),
+    rulesWith: (more) => compileRunRules(kit, recipe, { ...options, cwd, rules: [...(options.rules ?? []), ...more] }),
     mode: options.mode ?? settings.permissions.defaultMode,
     hooks: createHookRunner(registry.hooks, { emit, signal: options.signal, clock }),
     spend: createSpend({ ...settings.budget, ...recipe.budget, ...options.budget }, { clock }),

@@ -155,7 +155,9 @@ function remember(answer: SettledAnswer, request: ApprovalRequest, grants: Map<s
 async function reevaluateOthers(waiting: ReadonlyMap<string, Question>, agent: string): Promise<void> {
   for (const question of [...waiting.values()]) {
     if (question.request.agent.id !== agent || question.over.aborted) continue
-    const decision = await Promise.resolve().then(question.reevaluate).catch(() => undefined)
+    const decision = await Promise.resolve()
+      .then(question.reevaluate)
+      .catch(() => undefined)
     if (decision?.behavior === "allow") question.claim({ behavior: "allow", by: "grant" })
   }
 }

@@ -43,7 +43,13 @@ function analyse(text: string, options: { cwd: string; home: string }): Analysis
   const rough = trouble === undefined ? [] : roughSegments(text, options.cwd)
   const segments = [...(walked?.segments ?? []), ...rough]
   const { spans = [], forkBomb = false } = walked ?? {}
-  const analysis: Analysis = { text, segments, all: flatten(segments), spans, forkBomb: forkBomb || ROUGH_FORK_BOMB.test(text) }
+  const analysis: Analysis = {
+    text,
+    segments,
+    all: flatten(segments),
+    spans,
+    forkBomb: forkBomb || ROUGH_FORK_BOMB.test(text),
+  }
   return trouble === undefined ? analysis : { ...analysis, trouble }
 }
 
@@ -61,7 +67,9 @@ const ROUGH_FORK_BOMB = /([\w:.]{1,32})\s{0,9}\(\)\s{0,9}\{\s{0,9}\1\s{0,9}\|\s{
 /** Characters that a person does not see, or that the shell and we may read differently. */
 function oddity(text: string): string | undefined {
   if (/[\0-\x08\x0B-\x1F\x7F-\x9F]/.test(text)) return "it holds control characters"
-  if (/[\u00A0\u1680\u2000-\u200C\u200E\u200F\u2028-\u202F\u205F\u2060-\u206F\u3000\uFEFF\u{E0000}-\u{E007F}]/u.test(text)) {
+  if (
+    /[\u00A0\u1680\u2000-\u200C\u200E\u200F\u2028-\u202F\u205F\u2060-\u206F\u3000\uFEFF\u{E0000}-\u{E007F}]/u.test(text)
+  ) {
     return "it holds characters that nobody sees"
   }
   return /\p{Surrogate}/u.test(text) ? "it is no valid Unicode" : undefined
@@ -85,7 +93,8 @@ function roughSegment(piece: string, cwd: string): Segment {
     const text = target && (target[1] || written[i + 1])
     return text ? [{ access: "write" as const, word: literalWord(text) }] : []
   })
-  const isFile = (word: string, i: number) => /^\d?[<>]/.test(word) || /^\d?(?:<|>|>>|<>|>\|)$/.test(written[i - 1] ?? "")
+  const isFile = (word: string, i: number) =>
+    /^\d?[<>]/.test(word) || /^\d?(?:<|>|>>|<>|>\|)$/.test(written[i - 1] ?? "")
   const kept = written.filter((word, i) => !isFile(word, i))
   const start = kept.findIndex((word) => !/^\w+=/.test(word))
   const words = kept.slice(Math.max(0, start)).map((word) => literalWord(word.replace(/\$\w+/g, "")))
@@ -97,5 +106,14 @@ function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedi
     if (found.kind !== "command") return []
     return [{ segments: [roughCommand(found.words, [], cwd)], at: found.at, clear: false }]
   })
-  return { words, assignments: [], redirects, bases: [cwd], moved: false, nested: true, inner, opaque: "it does not parse" }
+  return {
+    words,
+    assignments: [],
+    redirects,
+    bases: [cwd],
+    moved: false,
+    nested: true,
+    inner,
+    opaque: "it does not parse",
+  }
 }

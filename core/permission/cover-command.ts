@@ -38,7 +38,10 @@ export function coverCommand(unit: CommandUnit, coverage: Coverage): Covered | u
 }
 
 /** The simple commands and redirects that are not covered, as written. */
-export function uncoveredParts(unit: CommandUnit, coverage: Coverage): { segments: Segment[]; files: CommandUnit["paths"] } {
+export function uncoveredParts(
+  unit: CommandUnit,
+  coverage: Coverage,
+): { segments: Segment[]; files: CommandUnit["paths"] } {
   const { analysis, paths } = unit
   const files = paths.filter((path) => path.from === "redirect" && coverPath(path, coverage) === undefined)
   const segments = analysis.segments.filter((segment) => coverSegment(segment, { ...coverage, unit }) === undefined)
@@ -54,7 +57,10 @@ export function coverCommandByRules(unit: CommandUnit, coverage: Coverage): bool
 /** True when the command changes nothing, wherever it reads. */
 export function looksOnly({ analysis, paths }: CommandUnit): boolean {
   if (analysis.trouble !== undefined) return false
-  return analysis.segments.every(segmentLooksOnly) && !paths.some((path) => path.from === "redirect" && path.access === "write")
+  return (
+    analysis.segments.every(segmentLooksOnly) &&
+    !paths.some((path) => path.from === "redirect" && path.access === "write")
+  )
 }
 
 /** A segment as text for allow patterns: the program by its value, the other words as they were written. */
@@ -64,8 +70,7 @@ export function textOfSegment(segment: Segment): string | undefined {
 
 function segmentLooksOnly(segment: Segment): boolean {
   if (readOnlyFiles(segment) !== undefined) return true
-  const through = clearInner(segment)
-  return through !== undefined && through.every(segmentLooksOnly)
+  return clearInner(segment)?.every(segmentLooksOnly) ?? false
 }
 
 /** `Bash`, `Bash(*)` or `-A`: the whole command, unless a guard is set that could not see what it does. */
@@ -74,9 +79,10 @@ function broadRule({ analysis, paths }: CommandUnit, coverage: Coverage): RuleSo
   if (facts.mode === "auto") return undefined
   const names = namesOf(call)
   const all = flags ? rules.allow.flags.find(({ kind }) => kind === "all") : undefined
-  const broad = coverage.allow(names).find(({ bare }) => bare) ?? all
+  const broad = coverage.allow(names, "").find(({ bare }) => bare) ?? all
+  if (broad === undefined) return undefined
   const blind = rules.guards(names) && analysis.all.some(({ opaque }) => opaque !== undefined)
-  return blind || hidesFromGuards(paths, coverage) ? undefined : broad?.source
+  return blind || hidesFromGuards(paths, coverage) ? undefined : broad.source
 }
 
 function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
@@ -132,8 +138,11 @@ function coverByFlag(segment: Segment, coverage: SegmentCoverage): Covered | und
   const { flags, rules, call } = coverage
   const [program] = segment.words
   if (!flags || program === undefined || !setsHarmlessly(segment)) return undefined
-  const flag = rules.allow.flags.find(({ kind, value }) => kind === "run" && (value === undefined || (value === program.value && !program.glob)))
-  if (flag === undefined || (flag.value === undefined && segment.opaque !== undefined && rules.guards(namesOf(call)))) return undefined
+  const flag = rules.allow.flags.find(
+    ({ kind, value }) => kind === "run" && (value === undefined || (value === program.value && !program.glob)),
+  )
+  if (flag === undefined || (flag.value === undefined && segment.opaque !== undefined && rules.guards(namesOf(call))))
+    return undefined
   return segment.inner.every(({ segments }) => coverList(segments, coverage)) ? { rule: flag.source } : undefined
 }
 
@@ -153,7 +162,8 @@ function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | und
       if (view === undefined) return false
       const reach = reachOf(pattern)
       // What a wildcard let in may not write where no rule on paths lets it.
-      if (reach < view.needs || (reach < Infinity && !outside.every((path) => coverPathByRule(path, coverage)))) return false
+      if (reach < view.needs || (reach < Infinity && !outside.every((path) => coverPathByRule(path, coverage))))
+        return false
       const further = segment.inner.filter(({ at }) => reach < (view.ends[at] ?? Infinity))
       return further.every(({ segments }) => coverList(segments, coverage))
     })

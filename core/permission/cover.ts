@@ -3,9 +3,10 @@
  *
  * Invariant: allowing never guesses; a part of a kind that nobody covers is not covered.
  */
-import type { PermissionCall } from "./decision.ts"
+
 import { coverCommand, looksOnly } from "./cover-command.ts"
 import { type Coverage, type Covered, coverPath } from "./coverage.ts"
+import type { PermissionCall } from "./decision.ts"
 import { fitsHost, namesOf } from "./refuse.ts"
 import type { Unit, UrlUnit } from "./unit.ts"
 

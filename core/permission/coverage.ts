@@ -45,19 +45,27 @@ export function coverPath(unit: PathUnit, coverage: Coverage): Covered | undefin
 export function coverPathByRule(unit: PathUnit, coverage: Coverage): Covered | undefined {
   const { call, facts } = coverage
   const flags = coverage.flags ? coverage.rules.allow.flags : []
-  const flag = flags.find(({ kind, value }) => kind === "all" || (kind === unit.access && (value === undefined || liesIn(unit, [value]))))
+  const flag = flags.find(
+    ({ kind, value }) => kind === "all" || (kind === unit.access && (value === undefined || liesIn(unit, [value]))),
+  )
   if (flag) return { rule: flag.source }
   // Who may edit a file with a tool may read it; a command reads by the rules on reading alone.
-  const names = unit.from === "tool" ? [...namesOf(call), PATH_RULES[unit.access], PATH_RULES.write] : [PATH_RULES[unit.access]]
+  const names =
+    unit.from === "tool" ? [...namesOf(call), PATH_RULES[unit.access], PATH_RULES.write] : [PATH_RULES[unit.access]]
   const rules = coverage.allow(names)
-  const rule = rules.find((one) => (one.specifier === undefined ? allowsAnywhere(one, unit, coverage) : allowsPath(one, unit, facts)))
+  const rule = rules.find((one) =>
+    one.specifier === undefined ? allowsAnywhere(one, unit, coverage) : allowsPath(one, unit, facts),
+  )
   return rule && { rule: rule.source }
 }
 
 function allowsPath(rule: CompiledRule, { places }: PathUnit, facts: PermissionFacts): boolean {
   const pattern = rule.path()
   const cwd = cutPath(facts.cwd)
-  return pattern !== undefined && places.every(({ known }) => known.length > 0 && known.every((path) => matchesPath(pattern, path, cwd)))
+  return (
+    pattern !== undefined &&
+    places.every(({ known }) => known.length > 0 && known.every((path) => matchesPath(pattern, path, cwd)))
+  )
 }
 
 /** A bare rule speaks for its own tool alone, and not for a link that leads out of a working folder. */

@@ -22,7 +22,8 @@ import { orderedMatch } from "./ordered.ts"
 import { protectionOf } from "./protected.ts"
 import { describeCall, describeRule, describeTarget, howToAllow, suggestRules } from "./reason.ts"
 import { findRefusal, namesOf, type RuleMatch } from "./refuse.ts"
-import { commandRulesFor, compileGrant, type RuleSet, rulesFor } from "./rule.ts"
+import { compileGrant, type RuleSet } from "./rule.ts"
+import { commandRulesFor, rulesFor } from "./rule-table.ts"
 import type { CompiledRule } from "./specifier.ts"
 import { pathsOf, type Unit, unitsOf } from "./unit.ts"
 
@@ -47,6 +48,7 @@ interface Subject {
 interface Match {
   behavior: Behavior
   reason: string
+  mend?: string
   rule?: RuleSource
   target?: Decision["target"]
 }
@@ -67,7 +69,12 @@ const SOURCES: Record<(typeof DECISION_SOURCES)[number], (subject: Subject) => M
 }
 
 /** Decides about one call. `facts.paths` has to come from `resolveTargets` for the same targets and folder. */
-export function decide(call: PermissionCall, rules: RuleSet, facts: PermissionFacts, extra: DecideExtra = {}): Decision {
+export function decide(
+  call: PermissionCall,
+  rules: RuleSet,
+  facts: PermissionFacts,
+  extra: DecideExtra = {},
+): Decision {
   const subject = createSubject(call, rules, facts, extra)
   const trace: Decision["trace"] = []
   let decided: (Match & { source: DecisionSource }) | undefined
@@ -81,20 +88,31 @@ export function decide(call: PermissionCall, rules: RuleSet, facts: PermissionFa
     if (match) decided = { ...match, source }
   }
   // The last source always answers.
-  const { behavior, reason, source } = decided!
-  return { behavior, source, reason, ...pick(decided), trace }
+  const { behavior, reason, source, mend } = decided!
+  return { behavior, source, reason, ...(mend === undefined ? {} : { mend }), ...pick(decided), trace }
 }
 
 /** The rules that "always" would add after such a decision; empty when no rule can answer it, or no exact one. */
-export function suggestGrants(decision: Decision, call: PermissionCall, rules: RuleSet, facts: PermissionFacts): string[] {
+export function suggestGrants(
+  decision: Decision,
+  call: PermissionCall,
+  rules: RuleSet,
+  facts: PermissionFacts,
+  extra: DecideExtra = {},
+): string[] {
   if (decision.behavior !== "ask" || decision.source !== "approval") return []
-  const { units, coverage } = createSubject(call, rules, facts, {})
+  const { units, coverage } = createSubject(call, rules, facts, extra)
   return suggestRules(units, coverage)
 }
 
 /** A decision to ask that nobody answered, as the denial that it is then. */
 export function denyUnanswered(decision: Decision): Decision {
-  return { ...decision, behavior: "deny", reason: `Nobody answered: ${decision.reason}` }
+  const { reason, mend } = decision
+  return {
+    ...decision,
+    behavior: "deny",
+    reason: `${reason}, and nobody answered${mend === undefined ? "" : `: ${mend}`}`,
+  }
 }
 
 function pick(match: Match | undefined): { rule?: RuleSource; target?: NonNullable<Decision["target"]> } {
@@ -137,7 +155,11 @@ function denyRule({ call, units, rules, facts }: Subject): Match | undefined {
   const found = findRefusal(call, units, rules.deny, facts)
   if (found === undefined) return undefined
   const what = describeTarget(call, found.target)
-  return { behavior: "deny", ...found, reason: `${describeRule(found.rule)} denies ${what}. Go on without it; another way to the same end is denied too` }
+  return {
+    behavior: "deny",
+    ...found,
+    reason: `${describeRule(found.rule)} denies ${what}. Go on without it; another way to the same end is denied too`,
+  }
 }
 
 function filters({ call, units, filters: texts, coverage, rules }: Subject): Match | undefined {
@@ -145,7 +167,11 @@ function filters({ call, units, filters: texts, coverage, rules }: Subject): Mat
   if (failed === undefined) return undefined
   const list = failed.map((text) => `"${text}"`).join(", ")
   const rule: RuleSource = { text: failed[0]!, behavior: "deny", scope: "recipe" }
-  return { behavior: "deny", rule, reason: `This step narrows ${call.tool} to ${list}, and ${describeCall(call)} does not fit` }
+  return {
+    behavior: "deny",
+    rule,
+    reason: `This step narrows ${call.tool} to ${list}, and ${describeCall(call)} does not fit`,
+  }
 }
 
 function plan({ call, units, facts }: Subject): Match | undefined {
@@ -156,7 +182,9 @@ function plan({ call, units, facts }: Subject): Match | undefined {
 
 function askRule({ call, units, rules, facts }: Subject): Match | undefined {
   const found = findRefusal(call, units, rules.ask, facts)
-  return found && onlyPerson(facts, found, `${describeRule(found.rule)} asks about ${describeTarget(call, found.target)}`)
+  return (
+    found && onlyPerson(facts, found, `${describeRule(found.rule)} asks about ${describeTarget(call, found.target)}`)
+  )
 }
 
 function protectedPath({ call, units, facts }: Subject): Match | undefined {
@@ -166,14 +194,19 @@ function protectedPath({ call, units, facts }: Subject): Match | undefined {
     const found = kinds.find((kind) => kind === "configures") ?? kinds.find((kind) => kind !== undefined)
     if (found === undefined || (facts.mode === "bypassPermissions" && found === "protected")) continue
     const why = found === "configures" ? "it configures agents" : "what it holds may run later"
-    return onlyPerson(facts, { target: path.target }, `Writing "${path.written}" with ${call.tool} needs a person's answer: ${why}`)
+    return onlyPerson(
+      facts,
+      { target: path.target },
+      `Writing "${path.written}" with ${call.tool} needs a person's answer: ${why}`,
+    )
   }
   return undefined
 }
 
 /** A question that no rule, hook or classifier can answer. */
 function onlyPerson(facts: PermissionFacts, found: Partial<RuleMatch>, reason: string): Match {
-  if (facts.mode === "dontAsk") return { behavior: "deny", ...found, reason: `${reason}, and the mode dontAsk asks nobody` }
+  if (facts.mode === "dontAsk")
+    return { behavior: "deny", ...found, reason: `${reason}, and the mode dontAsk asks nobody` }
   if (!facts.canAsk) return { behavior: "deny", ...found, reason: `${reason}, and nobody can answer here` }
   return { behavior: "ask", ...found, reason }
 }
@@ -200,14 +233,20 @@ function mode({ call, units, facts, coverage }: Subject): Match | undefined {
   if (facts.mode === "bypassPermissions") return { behavior: "allow", reason: "The mode bypassPermissions asks nobody" }
   if (facts.mode === "acceptEdits" || facts.mode === "auto") {
     const covered = coverAll(units, { ...coverage, mode: facts.mode === "acceptEdits" ? "all" : "tools" })
-    if (covered) return { behavior: "allow", reason: `The mode ${facts.mode} lets edits inside the working folders pass` }
+    if (covered)
+      return { behavior: "allow", reason: `The mode ${facts.mode} lets edits inside the working folders pass` }
   }
   if (facts.mode !== "dontAsk") return undefined
-  return { behavior: "deny", reason: `No rule allows ${describeCall(call)}, and the mode dontAsk asks nobody: ${howToAllow(units, coverage)}` }
+  const mend = howToAllow(units, coverage)
+  return { behavior: "deny", mend, reason: `${noRule(call)}, and the mode dontAsk asks nobody: ${mend}` }
 }
 
 function approval({ call, units, facts, coverage }: Subject): Match {
-  const reason = `No rule allows ${describeCall(call)}`
-  if (facts.canAsk) return { behavior: "ask", reason }
-  return { behavior: "deny", reason: `${reason}, and nobody can answer here: ${howToAllow(units, coverage)}` }
+  const mend = howToAllow(units, coverage)
+  if (facts.canAsk) return { behavior: "ask", mend, reason: noRule(call) }
+  return { behavior: "deny", mend, reason: `${noRule(call)}, and nobody can answer here: ${mend}` }
+}
+
+function noRule(call: PermissionCall): string {
+  return `No rule allows ${describeCall(call)}`
 }

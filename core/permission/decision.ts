@@ -50,6 +50,8 @@ export interface Decision {
   source: DecisionSource
   /** One sentence; for a denial also what the model may try instead. */
   reason: string
+  /** For a question or denial that a rule or flag would have spared: which. */
+  mend?: string
   rule?: RuleSource
   /** Which part of the call decided. */
   target?: Target

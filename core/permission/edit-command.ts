@@ -27,17 +27,30 @@ export function coversByMode(segment: Segment, paths: readonly PathUnit[], facts
   const name = words[0]?.value ?? ""
   if (nested || opaque !== undefined || !Object.hasOwn(TABLE, name)) return false
   if (words.some((word) => word.value === undefined || word.glob)) return false
-  if (assignments.some(({ name: variable, word }) => !HARMLESS_VARIABLES.test(variable) || word.value === undefined)) return false
+  if (assignments.some(({ name: variable, word }) => !HARMLESS_VARIABLES.test(variable) || word.value === undefined))
+    return false
   const operands = readsOf(words.slice(1), TABLE[name]!)
   if (operands === undefined || (name === "sed" && !isPlainSed(operands[0]?.value ?? ""))) return false
   // `cp -r x/. .` brings names along that nobody sees here.
-  if (operands.some((word) => /(?:^|\/)\.$/.test(word.value!) && /^(?:cp|mv)$/.test(name) && word !== operands.at(-1))) return false
+  if (operands.some((word) => /(?:^|\/)\.$/.test(word.value!) && /^(?:cp|mv)$/.test(name) && word !== operands.at(-1)))
+    return false
   const files = paths.filter(({ from, loose }) => from === "operand" && !loose)
-  return files.length > 0 && files.every((path) => path.exact && path.places.every((place) => staysInside(place, path, facts)))
+  return (
+    files.length > 0 &&
+    files.every((path) => path.exact && path.places.every((place) => staysInside(place, path, facts)))
+  )
 }
 
 function staysInside(place: PathUnit["places"][number], { access, change }: PathUnit, facts: PermissionFacts): boolean {
   if (!isInside(place, access === "read" ? readableFolders(facts) : facts.roots)) return false
   const roots = facts.roots.map(cutPath)
-  return !change || place.known.every((path) => !roots.some((root) => root.allow.every((part, i) => path.allow[i] === part) && root.allow.length === path.allow.length))
+  return (
+    !change ||
+    place.known.every(
+      (path) =>
+        !roots.some(
+          (root) => root.allow.every((part, i) => path.allow[i] === part) && root.allow.length === path.allow.length,
+        ),
+    )
+  )
 }

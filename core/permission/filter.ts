@@ -20,7 +20,9 @@ export function passesFilters(
   if (texts.length === 0) return undefined
   const { names } = options
   const compiled = texts.map((text) => ({ text, rule: compileGrant(sourceOf(text), options.anchors) }))
-  const naming = compiled.filter(({ text, rule }) => (rule ? names.some((name) => rule.speaksOf(name)) : names.some((name) => text.startsWith(`${name}(`))))
+  const naming = compiled.filter(({ text, rule }) =>
+    rule ? names.some((name) => rule.speaksOf(name)) : names.some((name) => text.startsWith(`${name}(`)),
+  )
   if (naming.length === 0 || naming.some(({ rule }) => rule?.bare)) return undefined
   const rules = naming.flatMap(({ rule }) => rule ?? [])
   const coverage: Coverage = { ...options, allow: () => rules, flags: false, classifier: false, mode: "none" }

@@ -6,7 +6,7 @@
 import { dirname, resolve } from "node:path"
 import type { PermissionFacts } from "./decision.ts"
 import { absolutePaths, type Operand, operandsOf, withoutGlob } from "./operand.ts"
-import { cutPath, matchesPath, parsePathPattern, type PathParts } from "./path-pattern.ts"
+import { cutPath, matchesPath, type PathParts, parsePathPattern } from "./path-pattern.ts"
 import { createPlace, isBelow, type Place } from "./place.ts"
 import type { Analysis, Segment } from "./segment.ts"
 import { type ShellWord, splitWords } from "./shell-word.ts"
@@ -65,7 +65,8 @@ function floorOfProgram(name: string, words: readonly ShellWord[]): string | und
 /** The command of sous that would be run from inside a run. */
 function ownCommand(name: string, args: readonly string[]): string | undefined {
   const isSous = (arg: string) =>
-    (PACKAGE_RUNNERS.test(name) && /^sous(?:@.*)?$/.test(arg)) || (SCRIPT_RUNNERS.test(name) && /(?:^|\/)sous(?:\/.*cli\.[jt]s)?$/.test(arg))
+    (PACKAGE_RUNNERS.test(name) && /^sous(?:@.*)?$/.test(arg)) ||
+    (SCRIPT_RUNNERS.test(name) && /(?:^|\/)sous(?:\/.*cli\.[jt]s)?$/.test(arg))
   const at = args.findIndex(isSous)
   if (name !== "sous" && at < 0) return undefined
   let value = false
@@ -86,20 +87,31 @@ function floorOfDelete(name: string, words: readonly ShellWord[], segment: Segme
   const texts = args.map((word) => word.guesses[0]!)
   const forced = texts.some((text) => /^-[A-Za-z]*[rRf]|^--(?:r|f)/.test(text))
   const deletes = (/^(?:rm|srm)$/.test(name) && forced) || name === "rmdir" || (name === "mv" && args.length > 1)
-  const finds = name === "find" && texts.some((text, i) => text === "-delete" || (/^-(?:exec|ok)/.test(text) && /(?:^|\/)(?:rm|shred|unlink)$/.test(texts[i + 1] ?? "")))
+  const finds =
+    name === "find" &&
+    texts.some(
+      (text, i) =>
+        text === "-delete" || (/^-(?:exec|ok)/.test(text) && /(?:^|\/)(?:rm|shred|unlink)$/.test(texts[i + 1] ?? "")),
+    )
   if (!deletes && !finds) return undefined
-  const stop = finds ? texts.findIndex((text) => /^-(?![HLPDO])/.test(text)) : name === "mv" ? args.length - 1 : args.length
+  const stop = finds
+    ? texts.findIndex((text) => /^-(?![HLPDO])/.test(text))
+    : name === "mv"
+      ? args.length - 1
+      : args.length
   const targets = args.slice(0, stop).filter((word) => !word.guesses[0]!.startsWith("-"))
   const hit = targets.find((word) => isVital(word, segment, facts))
   if (hit) return `it deletes "${hit.raw}", on which the machine, its user or this run stands`
-  return finds && targets.length === 0 && segment.bases?.some((base) => isVitalPath(base, facts)) ? "it deletes what is below the current folder" : undefined
+  return finds && targets.length === 0 && segment.bases?.some((base) => isVitalPath(base, facts))
+    ? "it deletes what is below the current folder"
+    : undefined
 }
 
 function floorOfRights(name: string, words: readonly ShellWord[], segment: Segment, facts: PermissionFacts) {
   if (!/^(?:chmod|chown|chgrp)$/.test(name)) return undefined
   if (!words.some((word) => /^-[A-Za-z]*R|^--recursive/.test(word.guesses[0]!))) return undefined
   const hit = words.slice(1).find((word) => {
-    return pathsOf(word, segment).some((path) => path === "/" || path === resolve(facts.home))
+    return pathsOf(word, segment).some((path) => path === "/" || (facts.home !== "" && path === resolve(facts.home)))
   })
   return hit ? `it changes the rights of everything below "${hit.raw}"` : undefined
 }
@@ -130,7 +142,8 @@ function isVital(word: ShellWord, segment: Segment, facts: PermissionFacts): boo
 }
 
 /** What stands in `/` on any system; what an empty variable would leave in front of another name is no such folder. */
-const STANDARD = /^\/(?:bin|boot|dev|etc|home|lib\d*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|System|Library|Applications|private)$/
+const STANDARD =
+  /^\/(?:bin|boot|dev|etc|home|lib\d*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|System|Library|Applications|private)$/
 
 function isVitalPath(path: string, facts: PermissionFacts, emptied = false): boolean {
   if (path === "/") return true
@@ -155,13 +168,30 @@ function touchesState(place: Place, change: boolean, facts: PermissionFacts): bo
   })
 }
 
-const SYSTEM = ["/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys", "/proc", "/dev", "/private/etc", "/System"].map(cutPath)
+const SYSTEM = [
+  "/etc",
+  "/boot",
+  "/usr",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/sys",
+  "/proc",
+  "/dev",
+  "/private/etc",
+  "/System",
+].map(cutPath)
 const HARMLESS = /^\/dev\/(?:null|stdout|stderr|tty|fd(?:\/\d+)?)$/
 
 function systemFolder(place: Place, facts: PermissionFacts): string | undefined {
   if (HARMLESS.test(place.lexical)) return undefined
   const named = [facts.roots[0] ?? "/", ...(facts.namedRoots ?? [])].filter((root) => root !== "/").map(cutPath)
   const isOwn = (path: PathParts) => named.some((root) => isBelow(path, root))
-  const hit = place.spellings.flatMap((path) => (isOwn(path) ? [] : SYSTEM.filter((one) => isBelow(path, one, "refuse"))))[0]
+  const hit = place.spellings.flatMap((path) =>
+    isOwn(path) ? [] : SYSTEM.filter((one) => isBelow(path, one, "refuse")),
+  )[0]
   return hit && `/${hit.allow.join("/")}`
 }

@@ -51,7 +51,9 @@ function readOperands(segment: Segment): Operand[] {
 /** The absolute paths that a command may open, as far as they are known; each is looked up on the disk. */
 export function commandPaths(analysis: Analysis): string[] {
   const paths = analysis.all.flatMap((segment) => {
-    return operandsOf(segment).flatMap(({ guesses }) => absolutePaths(segment.bases, [...guesses, ...guesses.map(withoutGlob)]))
+    return operandsOf(segment).flatMap(({ guesses }) =>
+      absolutePaths(segment.bases, [...guesses, ...guesses.map(withoutGlob)]),
+    )
   })
   const bases = analysis.all.flatMap(({ bases }) => bases ?? [])
   return [...new Set([...bases, ...paths])]
@@ -84,7 +86,9 @@ const COPIERS = /^(?:cp|gcp|mv|gmv|ln|install|rsync|scp|ditto)$/
 
 function namedFiles(name: string, words: readonly ShellWord[]): Operand[] {
   const { plain, options } = sortWords(words)
-  const loose = options.filter((word) => /=/.test(textOf(word))).map((word) => operand(valueOf(word), "read", { loose: true }))
+  const loose = options
+    .filter((word) => /=/.test(textOf(word)))
+    .map((word) => operand(optionValue(word), "read", { loose: true }))
   if (READERS.test(name)) return [...plain.map((word) => operand(word, "read")), ...loose, ...namedOutputs(name, words)]
   if (SEARCHERS.test(name)) return [...searched(name, words, plain, options), ...loose]
   if (WRITERS.test(name)) return plain.map((word) => operand(word, "write"))
@@ -111,11 +115,18 @@ function sortWords(words: readonly ShellWord[]): { plain: ShellWord[]; options: 
   return { plain, options }
 }
 
-function searched(name: string, words: readonly ShellWord[], plain: readonly ShellWord[], options: readonly ShellWord[]): Operand[] {
+function searched(
+  name: string,
+  words: readonly ShellWord[],
+  plain: readonly ShellWord[],
+  options: readonly ShellWord[],
+): Operand[] {
   const flags = options.map(textOf)
   const named = flags.some((flag) => /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression|from-file).*)$/.test(flag))
   const inPlace = /sed$/.test(name) && flags.some((flag) => /^(?:-[A-Za-z]*i|--in-p)/.test(flag))
-  const recursive = /^(?:rg|ag|ack|ugrep)$/.test(name) || flags.some((flag) => /^(?:-[A-Za-z]*[rR]|--(?:dereference-)?recursive)/.test(flag))
+  const recursive =
+    /^(?:rg|ag|ack|ugrep)$/.test(name) ||
+    flags.some((flag) => /^(?:-[A-Za-z]*[rR]|--(?:dereference-)?recursive)/.test(flag))
   const scripts = words.filter((_, i) => /^-[A-Za-z]*f$|^--(?:file|from-file)$/.test(textOf(words[i - 1])))
   const files = plain.slice(named ? 0 : 1)
   const searches = recursive && files.length === 0 && !/awk|sed|jq|yq/.test(name)
@@ -132,7 +143,7 @@ const dot: ShellWord = { raw: ".", value: ".", guesses: ["."], glob: false, spli
 function copied(name: string, words: readonly ShellWord[], plain: readonly ShellWord[]): Operand[] {
   const at = words.findIndex((word) => /^(?:-t|--target-directory)$/.test(textOf(word)))
   const inline = words.find((word) => /^(?:-t.|--target-directory=)/.test(textOf(word)))
-  const folder = at > 0 ? words[at + 1] : inline && valueOf(inline)
+  const folder = at > 0 ? words[at + 1] : inline && optionValue(inline)
   const sources = folder ? plain.filter((word) => word !== folder) : plain.slice(0, -1)
   const target = folder ?? (plain.length > 1 ? plain.at(-1) : undefined)
   const moves = /mv$/.test(name)
@@ -142,7 +153,9 @@ function copied(name: string, words: readonly ShellWord[], plain: readonly Shell
   })
   if (target === undefined) return read
   // When the target is a folder, the file gets its own name in it.
-  const below = sources.map((word) => basename(textOf(word))).filter((part) => part !== "" && part !== "." && part !== "..")
+  const below = sources
+    .map((word) => basename(textOf(word)))
+    .filter((part) => part !== "" && part !== "." && part !== "..")
   const guesses = target.guesses.flatMap((guess) => [guess, ...below.map((part) => `${guess}/${part}`)])
   return [...read, { ...operand(target, "write"), guesses }]
 }
@@ -173,7 +186,7 @@ function gitFiles(words: readonly ShellWord[], plain: readonly ShellWord[]): Ope
 function ddFiles(words: readonly ShellWord[]): Operand[] {
   return words.flatMap((word) => {
     const match = /^(if|of)=/.exec(textOf(word))
-    return match ? [operand(valueOf(word), match[1] === "if" ? "read" : "write")] : []
+    return match ? [operand(optionValue(word), match[1] === "if" ? "read" : "write")] : []
   })
 }
 
@@ -195,10 +208,12 @@ function namedOutputs(name: string, words: readonly ShellWord[]): Operand[] {
   return words.flatMap((word, i) => {
     const text = textOf(word)
     const [option, ...value] = text.split("=")
-    if (value.length > 0) return pattern.test(option!) ? [operand(valueOf(word), "write")] : []
+    if (value.length > 0) return pattern.test(option!) ? [operand(optionValue(word), "write")] : []
     if (pattern.test(text) && words[i + 1]) return [operand(words[i + 1]!, "write")]
     // A cluster such as `-uo/tmp/x`: the value hangs on the letter.
-    const at = /^-[A-Za-z]/.test(text) ? [...text].findIndex((_, end) => end > 0 && pattern.test(text.slice(0, end + 1))) : -1
+    const at = /^-[A-Za-z]/.test(text)
+      ? [...text].findIndex((_, end) => end > 0 && pattern.test(text.slice(0, end + 1)))
+      : -1
     if (at < 0 || at + 1 >= text.length || name === "tar") return []
     return [operand({ ...word, guesses: [text.slice(at + 1)], value: word.value?.slice(at + 1) }, "write")]
   })
@@ -207,10 +222,21 @@ function namedOutputs(name: string, words: readonly ShellWord[]): Operand[] {
 function operand(word: ShellWord, access: Operand["access"], more: Partial<Operand> = {}): Operand {
   const { raw, guesses, value, glob, emptied } = word
   const exact = value !== undefined && !glob
-  return { access, change: false, from: "operand", written: raw, guesses, exact, recursive: false, loose: false, emptied, ...more }
+  return {
+    access,
+    change: false,
+    from: "operand",
+    written: raw,
+    guesses,
+    exact,
+    recursive: false,
+    loose: false,
+    emptied,
+    ...more,
+  }
 }
 
-function valueOf(word: ShellWord): ShellWord {
+function optionValue(word: ShellWord): ShellWord {
   const cut = (text: string) => text.slice(text.startsWith("-t") ? 2 : text.indexOf("=") + 1)
   return { ...word, value: word.value === undefined ? undefined : cut(word.value), guesses: word.guesses.map(cut) }
 }

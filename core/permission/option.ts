@@ -28,12 +28,18 @@ export function readsOf(args: readonly ShellWord[], spec: ReadOnlySpec): readonl
   // A glob may bring names that read as options, more files than one, and links to anywhere.
   if (!spec.tame && args.some((word) => word.glob)) return undefined
   const operands = spec.operands === "text" ? args : sortArguments(args, spec)
-  if (operands === undefined || operands.length > (spec.operands === "none" ? 0 : (spec.most ?? Infinity))) return undefined
+  if (operands === undefined || operands.length > (spec.operands === "none" ? 0 : (spec.most ?? Infinity)))
+    return undefined
   const texts = args.map((word) => word.value!)
   if (spec.operands === "text") {
     const plain = sortArguments(args, spec)
     const accepts = spec.accepts ?? (() => plain !== undefined)
-    return accepts(plain?.map((word) => word.value!), texts) ? [] : undefined
+    return accepts(
+      plain?.map((word) => word.value!),
+      texts,
+    )
+      ? []
+      : undefined
   }
   if (spec.operands !== "pattern") return operands
   const named = texts.some((text) => /^(?:-[A-Za-z]*e|--regexp=|--files$)/.test(text))

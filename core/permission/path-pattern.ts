@@ -27,7 +27,7 @@ export interface PathPattern {
 type SegmentPattern = "**" | { literal: string } | { tokens: readonly Token[] }
 type Token = { kind: "char"; char: string } | { kind: "any" | "star" } | { kind: "set"; set: string; negated: boolean }
 
-/** Parses; undefined when the pattern can fit nothing: a negation, or `..` on the allow side. */
+/** Parses; undefined when the pattern can fit nothing: a negation, an unknown home folder, or `..` on the allow side. */
 export function parsePathPattern(
   text: string,
   anchors: PathAnchors,
@@ -36,8 +36,12 @@ export function parsePathPattern(
   const written = side === "refuse" ? fold(text.trim()) : text
   if (written.startsWith("!")) return undefined
   const { base, rest, relative } = splitAnchor(written, anchors)
+  // An unknown home folder must not read as the root of everything.
+  if (base === "") return undefined
   if (rest.split("/").includes("..")) return side === "allow" ? undefined : climb(base, rest, { side, relative })
-  const parts = rest.split("/").filter((part, i, all) => part !== "" && part !== "." && (part !== "**" || all[i - 1] !== part))
+  const parts = rest
+    .split("/")
+    .filter((part, i, all) => part !== "" && part !== "." && (part !== "**" || all[i - 1] !== part))
   if (parts.at(-1) === "**" && parts.length > 1) parts.pop()
   // gitignore: a slash that is not the last character anchors. `dir/**` and `./dir` are anchored for allow alone.
   const slashed = side === "allow" ? rest.slice(0, -1).includes("/") : parts.length > 1

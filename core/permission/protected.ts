@@ -44,7 +44,9 @@ const FILE_PATTERNS = [
 /** What protects the place, if anything does. Parts of the path that lead to a working folder do not count. */
 export function protectionOf(place: Place, facts: PermissionFacts): Protection | undefined {
   const listed = (facts.configures ?? []).map(cutPath)
-  if (place.spellings.some((path) => listed.some((one) => isBelow(path, one, "refuse") || isBelow(one, path, "refuse")))) {
+  if (
+    place.spellings.some((path) => listed.some((one) => isBelow(path, one, "refuse") || isBelow(one, path, "refuse")))
+  ) {
     return "configures"
   }
   const roots = facts.roots.map(cutPath)

@@ -12,29 +12,58 @@ const LOG: ReadOnlySpec = { flags: "pusMCDRawbzqiEFPgmc0123456789", valued: "nUS
 const NONE: ReadOnlySpec = { operands: "none" }
 
 const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
-  status: { flags: "sbvuz", long: "short branch porcelain porcelain= long verbose untracked-files untracked-files= ignored ignored= show-stash ahead-behind no-ahead-behind renames no-renames" },
+  status: {
+    flags: "sbvuz",
+    long: "short branch porcelain porcelain= long verbose untracked-files untracked-files= ignored ignored= show-stash ahead-behind no-ahead-behind renames no-renames",
+  },
   log: LOG,
   diff: LOG,
   show: LOG,
-  "whatchanged": LOG,
+  whatchanged: LOG,
   shortlog: { flags: "nsecw", long: "numbered summary email committer", valued: "" },
-  branch: { operands: "none", flags: "arvq", long: "all remotes list show-current verbose no-color color color= sort= format=" },
+  branch: {
+    operands: "none",
+    flags: "arvq",
+    long: "all remotes list show-current verbose no-color color color= sort= format=",
+  },
   tag: { operands: "none", flags: "l", valued: "n", long: "list sort= format=" },
   remote: { operands: "none", flags: "v", long: "verbose" },
-  "rev-parse": { flags: "q", long: "show-toplevel abbrev-ref abbrev-ref= short short= verify quiet git-dir git-common-dir is-inside-work-tree show-prefix show-cdup symbolic-full-name all branches tags remotes absolute-git-dir" },
-  "rev-list": { flags: "0123456789", valued: "n", long: "count max-count= all branches tags remotes no-merges merges first-parent reverse since= until= author= abbrev-commit left-right oneline parents" },
+  "rev-parse": {
+    flags: "q",
+    long: "show-toplevel abbrev-ref abbrev-ref= short short= verify quiet git-dir git-common-dir is-inside-work-tree show-prefix show-cdup symbolic-full-name all branches tags remotes absolute-git-dir",
+  },
+  "rev-list": {
+    flags: "0123456789",
+    valued: "n",
+    long: "count max-count= all branches tags remotes no-merges merges first-parent reverse since= until= author= abbrev-commit left-right oneline parents",
+  },
   "merge-base": { flags: "a", long: "all is-ancestor fork-point octopus" },
-  "ls-files": { flags: "cdmoiskuvtz", valued: "xX", long: "cached deleted modified others ignored stage killed unmerged exclude-standard full-name error-unmatch exclude= deduplicate eol" },
+  "ls-files": {
+    flags: "cdmoiskuvtz",
+    valued: "xX",
+    long: "cached deleted modified others ignored stage killed unmerged exclude-standard full-name error-unmatch exclude= deduplicate eol",
+  },
   "ls-tree": { flags: "drtlz", long: "name-only name-status full-name full-tree long object-only" },
   "show-ref": { flags: "qsd", long: "head heads tags branches hash verify quiet dereference" },
   "for-each-ref": { long: "format= sort= count= contains= merged= points-at=" },
   "name-rev": { long: "name-only tags all always" },
-  describe: { long: "all tags always long dirty dirty= abbrev= exact-match match= exclude= contains first-parent candidates=" },
-  blame: { flags: "wlsetcbfnpMC", valued: "L", long: "date= porcelain line-porcelain show-email show-name show-number root" },
+  describe: {
+    long: "all tags always long dirty dirty= abbrev= exact-match match= exclude= contains first-parent candidates=",
+  },
+  blame: {
+    flags: "wlsetcbfnpMC",
+    valued: "L",
+    long: "date= porcelain line-porcelain show-email show-name show-number root",
+  },
   "cat-file": { flags: "pest", long: "batch-check" },
   "count-objects": { flags: "vH", operands: "none" },
   reflog: LOG,
-  grep: { operands: "pattern", flags: "iIvwEGFPnlLcqhHopW0123456789zar", valued: "eABCm", long: "ignore-case word-regexp invert-match extended-regexp fixed-strings perl-regexp line-number files-with-matches name-only count cached untracked heading break show-function function-context max-depth= and or not all-match color no-color context= after-context= before-context=" },
+  grep: {
+    operands: "pattern",
+    flags: "iIvwEGFPnlLcqhHopW0123456789zar",
+    valued: "eABCm",
+    long: "ignore-case word-regexp invert-match extended-regexp fixed-strings perl-regexp line-number files-with-matches name-only count cached untracked heading break show-function function-context max-depth= and or not all-match color no-color context= after-context= before-context=",
+  },
 }
 /** Sub-commands of which only one form looks: `git stash list`. */
 const FORMS: Readonly<Record<string, Readonly<Record<string, ReadOnlySpec>>>> = {

@@ -23,7 +23,13 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   uptime: { flags: "ps", operands: "none" },
   nproc: { operands: "none", long: "all" },
   arch: { operands: "none" },
-  date: { ...TEXT, flags: "uRI", valued: "d", long: "utc iso-8601 iso-8601= rfc-3339= date=", accepts: (operands) => operands?.every((one) => one.startsWith("+")) ?? false },
+  date: {
+    ...TEXT,
+    flags: "uRI",
+    valued: "d",
+    long: "utc iso-8601 iso-8601= rfc-3339= date=",
+    accepts: (operands) => operands?.every((one) => one.startsWith("+")) ?? false,
+  },
   which: { ...TEXT, flags: "a" },
   type: { ...TEXT, flags: "aptP" },
   sleep: TEXT,
@@ -35,7 +41,11 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   "[": { operands: "text", accepts: testsPlainly },
   "[[": { operands: "text", accepts: testsPlainly },
   cd: { flags: "LP", most: 1 },
-  ls: { flags: "aAbBcCdfFgGhHiIklLmnNopqQrRsStuUvwxXZ1", long: "all almost-all human-readable recursive reverse size time-style= sort= color color= group-directories-first directory inode classify full-time time=", tame: true },
+  ls: {
+    flags: "aAbBcCdfFgGhHiIklLmnNopqQrRsStuUvwxXZ1",
+    long: "all almost-all human-readable recursive reverse size time-style= sort= color color= group-directories-first directory inode classify full-time time=",
+    tame: true,
+  },
   cat: { flags: "AbeEnstTuv", long: "number number-nonblank show-all show-ends show-tabs squeeze-blank" },
   head: { flags: "qvz0123456789", valued: "nc", long: "lines= bytes= quiet verbose" },
   tail: { flags: "qvz0123456789", valued: "nc", long: "lines= bytes= quiet verbose" },
@@ -43,14 +53,27 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   nl: { flags: "p", valued: "bdfhilnsvw" },
   tac: { flags: "br", valued: "s" },
   rev: {},
-  cut: { flags: "nsz", valued: "bcdf", long: "bytes= characters= delimiter= fields= complement output-delimiter= only-delimited" },
+  cut: {
+    flags: "nsz",
+    valued: "bcdf",
+    long: "bytes= characters= delimiter= fields= complement output-delimiter= only-delimited",
+  },
   tr: { ...TEXT, flags: "cCdst" },
   fold: { flags: "bs", valued: "w" },
   column: { flags: "tx", valued: "s" },
-  sort: { flags: "bdfghiMnRrsuVcCmz", valued: "kt", long: "numeric-sort reverse unique key= field-separator= human-numeric-sort version-sort ignore-case stable" },
+  sort: {
+    flags: "bdfghiMnRrsuVcCmz",
+    valued: "kt",
+    long: "numeric-sort reverse unique key= field-separator= human-numeric-sort version-sort ignore-case stable",
+  },
   uniq: { flags: "cdDiuz", valued: "fsw", long: "count repeated unique ignore-case", most: 1 },
   comm: { flags: "123iz" },
-  diff: { flags: "abBcdeEiNqrsTtuwyp", valued: "UCW", long: "brief color color= unified unified= context context= recursive ignore-case ignore-all-space ignore-blank-lines ignore-space-change side-by-side new-file report-identical-files", most: 2 },
+  diff: {
+    flags: "abBcdeEiNqrsTtuwyp",
+    valued: "UCW",
+    long: "brief color color= unified unified= context context= recursive ignore-case ignore-all-space ignore-blank-lines ignore-space-change side-by-side new-file report-identical-files",
+    most: 2,
+  },
   cmp: { flags: "bls", valued: "in" },
   stat: { flags: "fLtx", valued: "c", long: "format= printf= dereference terse" },
   file: { flags: "bhiLNrs0", long: "brief mime mime-type mime-encoding dereference" },
@@ -68,13 +91,24 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   strings: { flags: "afo", valued: "ntes" },
   base64: { flags: "di", valued: "w", long: "decode wrap=" },
   tree: { flags: "adfilpsughDFrtvxnCS", valued: "LIP", long: "dirsfirst noreport gitignore" },
-  grep: { operands: "pattern", flags: "EFGPiyvwxcLloqsbHhnTZaIrRzU0123456789", valued: "emABC", long: "extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp count files-with-matches files-without-match only-matching line-number no-filename with-filename recursive quiet color color= include= exclude= exclude-dir= max-count= after-context= before-context= context= regexp= text null" },
-  rg: { operands: "pattern", flags: "aFIiLlNnoPpqSsUuvwxcHV0.", valued: "ABCeEgjmMrtT", long: "files-with-matches files-without-match fixed-strings ignore-case smart-case line-number no-line-number hidden no-ignore glob= type= type-not= count count-matches only-matching word-regexp max-count= max-depth= after-context= before-context= context= regexp= multiline json no-heading heading color= sort= files stats" },
+  grep: {
+    operands: "pattern",
+    flags: "EFGPiyvwxcLloqsbHhnTZaIrRzU0123456789",
+    valued: "emABC",
+    long: "extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp count files-with-matches files-without-match only-matching line-number no-filename with-filename recursive quiet color color= include= exclude= exclude-dir= max-count= after-context= before-context= context= regexp= text null",
+  },
+  rg: {
+    operands: "pattern",
+    flags: "aFIiLlNnoPpqSsUuvwxcHV0.",
+    valued: "ABCeEgjmMrtT",
+    long: "files-with-matches files-without-match fixed-strings ignore-case smart-case line-number no-line-number hidden no-ignore glob= type= type-not= count count-matches only-matching word-regexp max-count= max-depth= after-context= before-context= context= regexp= multiline json no-heading heading color= sort= files stats",
+  },
 }
 const SAME: Readonly<Record<string, string>> = { egrep: "grep", fgrep: "grep", dir: "ls", vdir: "ls" }
 
 /** Variables that a command may set for itself and stay what it is. */
-export const HARMLESS_VARIABLES = /^(?:NODE_ENV|LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|CI|TERM|COLUMNS|LINES|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)$/
+export const HARMLESS_VARIABLES =
+  /^(?:NODE_ENV|LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR(?:_FORCE)?|CI|TERM|COLUMNS|LINES|RUST_BACKTRACE|RUST_LOG|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)$/
 
 const cache = new WeakMap<Segment, { files: readonly ShellWord[] | undefined }>()
 
@@ -108,8 +142,16 @@ function testsPlainly(_: readonly string[] | undefined, args: readonly string[])
   return !args.includes("-v") && !args.some((arg) => /\$\(|`|\[.*\]/.test(arg))
 }
 
-const FIND_TESTS = new Set("name iname path ipath type maxdepth mindepth newer mtime mmin atime ctime size perm user group regex iregex regextype links inum lname ilname samefile wholename iwholename amin cmin uid gid fstype used xtype anewer cnewer".split(" "))
-const FIND_PLAIN = new Set("print print0 prune not and or a o empty true false depth xdev mount follow executable readable writable ls quit daystart nouser nogroup noleaf".split(" "))
+const FIND_TESTS = new Set(
+  "name iname path ipath type maxdepth mindepth newer mtime mmin atime ctime size perm user group regex iregex regextype links inum lname ilname samefile wholename iwholename amin cmin uid gid fstype used xtype anewer cnewer".split(
+    " ",
+  ),
+)
+const FIND_PLAIN = new Set(
+  "print print0 prune not and or a o empty true false depth xdev mount follow executable readable writable ls quit daystart nouser nogroup noleaf".split(
+    " ",
+  ),
+)
 
 function findReads(args: readonly ShellWord[]): readonly ShellWord[] | undefined {
   const starts: ShellWord[] = []

@@ -44,11 +44,20 @@ export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
   const missing = uncovered(units, coverage)
   const flags = flagsFor(missing, coverage)
   const rules = suggestRules(units, coverage)
-  const add = rules.length > 0 ? `add the ${rules.length > 1 ? "rules" : "rule"} ${rules.map((rule) => `"${rule}"`).join(" and ")}` : ""
+  const add =
+    rules.length > 0
+      ? `add the ${rules.length > 1 ? "rules" : "rule"} ${rules.map((rule) => `"${rule}"`).join(" and ")}`
+      : ""
   const again = flags.length > 0 ? `run again with ${flags.join(" ")}` : ""
-  const trouble = missing.find((unit) => unit.kind === "command" && unit.analysis.trouble !== undefined) as CommandUnit | undefined
-  if (trouble) return `no rule or flag can allow a command of which ${trouble.analysis.trouble}; write it as simple commands`
-  return [again, add].filter((part) => part !== "").join(", or ") || "no exact rule can allow it; write it as simple commands"
+  const trouble = missing.find((unit) => unit.kind === "command" && unit.analysis.trouble !== undefined) as
+    | CommandUnit
+    | undefined
+  if (trouble)
+    return `no rule or flag can allow a command of which ${trouble.analysis.trouble}; write it as simple commands`
+  return (
+    [again, add].filter((part) => part !== "").join(", or ") ||
+    "no exact rule can allow it; write it as simple commands"
+  )
 }
 
 /** The rules that `always` would add, one for each part that is not covered; empty when a part has no exact one. */
@@ -84,7 +93,8 @@ function pathRule({ access, exact, places }: PathUnit): string | undefined {
 
 function flagsFor(missing: readonly Unit[], coverage: Coverage): string[] {
   const wanted: Record<"run" | "read" | "write" | "net", string[]> = { run: [], read: [], write: [], net: [] }
-  const addPath = (path: PathUnit) => wanted[path.access].push(path.places[0] ? shorten(path.places[0].lexical, coverage) : path.written)
+  const addPath = (path: PathUnit) =>
+    wanted[path.access].push(path.places[0] ? shorten(path.places[0].lexical, coverage) : path.written)
   for (const unit of missing) {
     if (unit.kind === "path") addPath(unit)
     if (unit.kind === "url" && unit.host !== undefined) wanted.net.push(unit.host)
@@ -95,7 +105,9 @@ function flagsFor(missing: readonly Unit[], coverage: Coverage): string[] {
     wanted.run.push(...(programs as string[]))
     for (const path of files) addPath(path)
   }
-  return Object.entries(wanted).flatMap(([kind, values]) => (values.length > 0 ? [`--allow-${kind}=${[...new Set(values)].join(",")}`] : []))
+  return Object.entries(wanted).flatMap(([kind, values]) =>
+    values.length > 0 ? [`--allow-${kind}=${[...new Set(values)].join(",")}`] : [],
+  )
 }
 
 function shorten(path: string, { facts }: Coverage): string {

@@ -3,18 +3,19 @@
  *
  * Invariant: refusing may guess; a doubt about what a command means falls to the side of the rule.
  */
+
+import type { Target } from "../tool.ts"
 import type { PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
 import type { FlagRule } from "./flag.ts"
 import { cutPath, matchesPath, mayMatchBelow, type PathParts } from "./path-pattern.ts"
 import { isBelow } from "./place.ts"
-import { commandRulesFor, type RuleTable, rulesFor } from "./rule.ts"
+import { commandRulesFor, type RuleTable, rulesFor, wholeRulesFor } from "./rule-table.ts"
 import type { Segment } from "./segment.ts"
 import { splitWords } from "./shell-word.ts"
 import { type CompiledRule, once } from "./specifier.ts"
 import type { CommandUnit, PathUnit, Unit } from "./unit.ts"
 import { matchesWildcard } from "./wildcard.ts"
 import { programName } from "./wrapper.ts"
-import type { Target } from "../tool.ts"
 
 /** The words that rules use for reading and for writing a path, whatever tool does it. */
 export const PATH_RULES = { read: "Read", write: "Edit" } as const
@@ -32,11 +33,15 @@ export function namesOf(call: PermissionCall): string[] {
 }
 
 /** The first rule of the table that fits any part of the call. */
-export function findRefusal(call: PermissionCall, units: readonly Unit[], table: RuleTable, facts: PermissionFacts): RuleMatch | undefined {
+export function findRefusal(
+  call: PermissionCall,
+  units: readonly Unit[],
+  table: RuleTable,
+  facts: PermissionFacts,
+): RuleMatch | undefined {
   const names = namesOf(call)
   const own = once(() => rulesFor(table, names))
-  if (own().length === 0 && table.flags.length === 0 && table.byTool.size === 0) return undefined
-  const whole = own().find((rule) => fitsCall(rule, call))
+  const whole = wholeRulesFor(table, names, parametersOf(call)).find((rule) => fitsCall(rule, call))
   if (whole) return { rule: whole.source }
   for (const unit of units) {
     const rule = refusalOfUnit(unit, { names, own, table, cwd: cutPath(facts.cwd) })
@@ -63,12 +68,14 @@ export function refusesUnit(rule: CompiledRule, unit: Unit, names: readonly stri
 function fitsUnit(rule: CompiledRule, unit: Unit, cwd: PathParts): boolean {
   if (unit.kind === "path") return fitsPath(rule, unit, cwd)
   if (unit.kind === "name") return rule.name(unit.name)
-  if (unit.kind === "url") return rule.domain(unit.host ?? "") ?? rule.commands().some((pattern) => matchesWildcard(pattern, unit.text))
+  if (unit.kind === "url")
+    return rule.domain(unit.host ?? "") ?? rule.commands().some((pattern) => matchesWildcard(pattern, unit.text))
   const word = rule.firstWord()
   const texts = textsOfCommand(unit)
-  const lists = word === undefined ? [...texts.values()] : [texts.get(word) ?? []]
   const patterns = rule.commands()
-  return lists.some((list) => list.some((text) => patterns.some((pattern) => matchesWildcard(pattern, text))))
+  const fits = (list: readonly string[]) =>
+    list.some((text) => patterns.some((pattern) => matchesWildcard(pattern, text)))
+  return word === undefined ? [...texts.values()].some(fits) : fits(texts.get(word) ?? [])
 }
 
 /** True when a rule of the table could fit something below a folder that the unit reads. */
@@ -95,7 +102,8 @@ function refusalOfUnit(unit: Unit, guard: Guard): RuleSource | undefined {
   const rule = own.find((one) => fitsUnit(one, unit, guard.cwd))
   if (rule || unit.kind !== "command") return rule?.source
   for (const path of unit.paths) {
-    const found = refusalOfPath(path, { ...guard, own: () => [] }) ?? guard.table.flags.find((one) => fitsFlag(one, path))?.source
+    const found =
+      refusalOfPath(path, { ...guard, own: () => [] }) ?? guard.table.flags.find((one) => fitsFlag(one, path))?.source
     if (found) return found
   }
   return undefined
@@ -110,7 +118,15 @@ function refusalOfPath(unit: PathUnit, { own, table, cwd }: Guard): RuleSource |
 function fitsPath(rule: CompiledRule, unit: PathUnit, cwd: PathParts): boolean {
   if (rule.bare) return !unit.loose
   const pattern = rule.path()
-  return pattern !== undefined && unit.places.some((place) => place.spellings.some((path) => matchesPath(pattern, path, cwd)))
+  return (
+    pattern !== undefined &&
+    unit.places.some((place) => place.spellings.some((path) => matchesPath(pattern, path, cwd)))
+  )
+}
+
+function parametersOf({ input, targets }: PermissionCall): string[] {
+  const given = typeof input === "object" && input !== null ? Object.keys(input) : []
+  return [...given, ...targets.flatMap((target) => (target.kind === "name" ? Object.keys(target.params ?? {}) : []))]
 }
 
 function fitsParameter(rule: CompiledRule, call: PermissionCall): boolean {
@@ -121,14 +137,19 @@ function fitsParameter(rule: CompiledRule, call: PermissionCall): boolean {
   if (typeof input === "object" && input !== null && Object.hasOwn(input, parameter.name)) {
     given.push((input as Record<string, string>)[parameter.name])
   }
-  return given.some((value) => /^(?:string|number|boolean)$/.test(typeof value) && matchesWildcard(parameter.value, String(value)))
+  return given.some(
+    (value) => /^(?:string|number|boolean)$/.test(typeof value) && matchesWildcard(parameter.value, String(value)),
+  )
 }
 
 /** `--deny-…`: a program anywhere in the command, a path in any spelling, a host. */
 function fitsFlag({ kind, value }: FlagRule, unit: Unit): boolean {
   if (unit.kind === "command") {
     if (kind !== "run") return false
-    return value === undefined || unit.analysis.all.some(({ words }) => programName(words) === value || words[0]?.guesses.includes(value))
+    return (
+      value === undefined ||
+      unit.analysis.all.some(({ words }) => programName(words) === value || words[0]?.guesses.includes(value))
+    )
   }
   if (unit.kind === "url") return kind === "net" && (value === undefined || fitsHost(value, unit.host ?? ""))
   if (unit.kind !== "path" || kind !== unit.access) return false
@@ -165,7 +186,9 @@ function textsOfCommand({ analysis }: CommandUnit): Texts {
 function textsOfSegment({ words, assignments }: Segment): string[] {
   if (words.length === 0) return []
   const variants = Math.max(...words.map((word) => word.guesses.length))
-  const guesses = Array.from({ length: Math.min(variants, 16) }, (_, i) => splitWords(words).map((word) => word.guesses[Math.min(i, word.guesses.length - 1)]!))
+  const guesses = Array.from({ length: Math.min(variants, 16) }, (_, i) =>
+    splitWords(words).map((word) => word.guesses[Math.min(i, word.guesses.length - 1)]!),
+  )
   const raw = words.map((word) => word.raw)
   const named = [...guesses, raw].flatMap((parts) => {
     const program = programName([words[0]!])
@@ -179,6 +202,7 @@ function textsOfSegment({ words, assignments }: Segment): string[] {
 /** The words from the sub-command on. */
 function withoutGitOptions(args: readonly string[]): readonly string[] {
   let at = 0
-  while (at < args.length && args[at]!.startsWith("-")) at += /^(?:-[cC]|--(?:git-dir|work-tree|namespace|exec-path|config-env))$/.test(args[at]!) ? 2 : 1
+  while (at < args.length && args[at]!.startsWith("-"))
+    at += /^(?:-[cC]|--(?:git-dir|work-tree|namespace|exec-path|config-env))$/.test(args[at]!) ? 2 : 1
   return args.slice(at)
 }

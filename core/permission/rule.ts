@@ -7,28 +7,16 @@
 import { dirname } from "node:path"
 import { nearestName, SousError } from "../error.ts"
 import type { RuleSource, Scope } from "./decision.ts"
-import { compileFlags, type FlagGrants, type FlagRule } from "./flag.ts"
+import { compileFlags, type FlagGrants } from "./flag.ts"
 import type { PathAnchors } from "./path-pattern.ts"
-import { type CompiledRule, createRule, once } from "./specifier.ts"
+import { createTable, type RuleTable, rulesFor } from "./rule-table.ts"
+import { type CompiledRule, createRule } from "./specifier.ts"
 
 /** `Tool` or `Tool(specifier)`, cut in two. */
 export interface ParsedRule {
   tool: string
   /** Left out for a bare rule; `*` is kept as it was written. */
   specifier?: string
-}
-
-/** The rules of one list: those of each tool, those whose tool is a pattern, and flags. */
-export interface RuleTable {
-  byTool: ReadonlyMap<string, RuleList>
-  patterns: readonly CompiledRule[]
-  flags: readonly FlagRule[]
-}
-
-/** The rules of one tool, and the same by the first word of the commands that they may fit. */
-interface RuleList {
-  all: readonly CompiledRule[]
-  byWord(): { words: ReadonlyMap<string, readonly CompiledRule[]>; others: readonly CompiledRule[] }
 }
 
 /** All rules of a run, compiled once per change of settings. */
@@ -76,39 +64,23 @@ export function compileRules(rules: readonly RuleSource[], options: CompileOptio
   const flags = options.flags ? compileFlags(options.flags, options.cwd) : []
   const plain = compiled.filter(({ source }) => !source.ordered)
   const table = (behavior: RuleSource["behavior"]) => createTable(plain, flags, behavior)
-  const ordered = SCOPES.map((scope) => ({ scope, rules: compiled.filter(({ source }) => source.ordered && source.scope === scope) }))
+  const ordered = SCOPES.map((scope) => ({
+    scope,
+    rules: compiled.filter(({ source }) => source.ordered && source.scope === scope),
+  }))
   const set = { deny: table("deny"), ask: table("ask"), allow: table("allow") }
   const guarding = compiled.filter(({ source, bare }) => source.behavior !== "allow" && !bare)
+  const guarded = new Set(guarding.map(({ tool }) => tool))
+  const guardPatterns = guarding.filter(({ toolPattern }) => toolPattern)
   return {
     ...set,
     ordered: ordered.filter(({ rules: list }) => list.length > 0),
     warnings,
     anchors: { cwd: options.cwd, home: options.home },
-    guards: (names) => set.deny.flags.length > 0 || guarding.some((rule) => names.some((name) => rule.speaksOf(name))),
+    guards: (names) =>
+      set.deny.flags.length > 0 ||
+      names.some((name) => guarded.has(name) || guardPatterns.some((rule) => rule.speaksOf(name))),
   }
-}
-
-/** The rules of a table that speak about one of the names; each once. */
-export function rulesFor(table: RuleTable, names: readonly string[]): CompiledRule[] {
-  const found = [...new Set(names)].flatMap((name) => table.byTool.get(name)?.all ?? [])
-  return [...found, ...patternsFor(table, names)]
-}
-
-/** Of these, the rules that may fit a command whose first word is one of `words`. */
-export function commandRulesFor(table: RuleTable, names: readonly string[], words: Words): CompiledRule[] {
-  const found = [...new Set(names)].flatMap((name) => {
-    const index = table.byTool.get(name)?.byWord()
-    if (index === undefined) return []
-    const [few, many] = words.size < index.words.size ? [words.keys(), index.words] : [index.words.keys(), words]
-    const fitting = [...few].filter((word) => many.has(word)).flatMap((word) => index.words.get(word)!)
-    return [...fitting, ...index.others]
-  })
-  return [...found, ...patternsFor(table, names)]
-}
-type Words = { size: number; has(word: string): boolean; keys(): Iterable<string> }
-
-function patternsFor(table: RuleTable, names: readonly string[]): CompiledRule[] {
-  return table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))
 }
 
 /** A bare deny rule takes the whole tool away: the model is not even shown it. */
@@ -155,7 +127,8 @@ function readRule(text: string): ParsedRule | Problem {
     return { problem: "text follows its specifier", mend: `write "${clip(trimmed.slice(0, closed + 1))}"` }
   }
   const specifier = trimmed.slice(open + 1, -1)
-  if (specifier.trim() === "") return { problem: "its parentheses are empty", mend: `write "${tool}" for every call of ${tool}` }
+  if (specifier.trim() === "")
+    return { problem: "its parentheses are empty", mend: `write "${tool}" for every call of ${tool}` }
   return { tool, specifier }
 }
 
@@ -175,13 +148,20 @@ function compileOne(
       const from = source.file === undefined ? source.scope : `${source.file}:${source.line ?? 1}:${source.column ?? 1}`
       throw new SousError("PERMISSION_RULE_INVALID", { rule: clip(String(source.text)), from, ...checked })
     }
-    report.warnings.push(`The ${source.behavior} rule "${clip(String(source.text))}" (${describeOrigin(source)}) is void: ${checked.problem}; ${checked.mend}`)
+    report.warnings.push(
+      `The ${source.behavior} rule "${clip(String(source.text))}" (${describeOrigin(source)}) is void: ${checked.problem}; ${checked.mend}`,
+    )
     return []
   }
   const unknown = report.known && unknownTool(checked.tool, report.known)
-  if (unknown !== undefined) report.warnings.push(`The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) names a tool that is not there: ${unknown}`)
+  if (unknown !== undefined)
+    report.warnings.push(
+      `The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) names a tool that is not there: ${unknown}`,
+    )
   if (checked.specifier !== undefined && checked.specifier !== checked.specifier.trim()) {
-    report.warnings.push(`The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) has blanks inside its parentheses: write "${checked.tool}(${clip(checked.specifier.trim())})"`)
+    report.warnings.push(
+      `The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) has blanks inside its parentheses: write "${checked.tool}(${clip(checked.specifier.trim())})"`,
+    )
   }
   return [createRule(checked, source, { ...options, settings: settingsRoot(source, options) })]
 }
@@ -212,32 +192,6 @@ function settingsRoot({ scope, file }: RuleSource, options: CompileOptions): str
   const given = options.settingsRoots?.[scope]
   if (given !== undefined) return given
   return file !== undefined && (scope === "user" || scope === "cli") ? dirname(file) : options.cwd
-}
-
-function createTable(rules: readonly CompiledRule[], flags: readonly FlagRule[], behavior: RuleSource["behavior"]): RuleTable {
-  const lists = new Map<string, CompiledRule[]>()
-  const patterns: CompiledRule[] = []
-  for (const rule of rules) {
-    if (rule.source.behavior !== behavior) continue
-    const list = lists.get(rule.tool)
-    if (rule.toolPattern) patterns.push(rule)
-    else if (list) list.push(rule)
-    else lists.set(rule.tool, [rule])
-  }
-  const byTool = new Map([...lists].map(([tool, all]) => [tool, { all, byWord: once(() => indexByWord(all)) }]))
-  return { byTool, patterns, flags: flags.filter(({ source }) => source.behavior === behavior) }
-}
-
-function indexByWord(rules: readonly CompiledRule[]): ReturnType<RuleList["byWord"]> {
-  const words = new Map<string, CompiledRule[]>()
-  const others: CompiledRule[] = []
-  for (const rule of rules) {
-    const word = rule.bare ? undefined : rule.firstWord()
-    const list = word === undefined ? others : (words.get(word) ?? [])
-    list.push(rule)
-    if (word !== undefined) words.set(word, list)
-  }
-  return { words, others }
 }
 
 function clip(text: string): string {

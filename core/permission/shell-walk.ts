@@ -3,34 +3,40 @@
  *
  * Invariant: a node that this file does not know is walked as a place where no allow pattern looks, never skipped.
  */
-import { resolve } from "node:path"
 import type { Assignment, Command, Function as FunctionNode, ParsedScript, Redirection, SyntaxNode, Word } from "unbash"
-import type { InnerCommand, Segment, ShellRedirect } from "./segment.ts"
-import { literalWord, plainText, readWord, type ShellState, type ShellWord, scriptsIn, splitWords } from "./shell-word.ts"
-import { programName, type Unwrapped, unwrap } from "./wrapper.ts"
+import { isForkBomb } from "./fork-bomb.ts"
+import type { InnerCommand, Segment } from "./segment.ts"
+import { printedText, readRedirects, stdinOf } from "./shell-redirect.ts"
+import { afterCommand, forkState, type MovingState, settleState, unite } from "./shell-state.ts"
+import {
+  assignmentArgument,
+  literalWord,
+  plainText,
+  type ReadWord,
+  readAssignment,
+  readWord,
+  type ShellState,
+  scriptsIn,
+  splitWords,
+} from "./shell-word.ts"
+import { type Unwrapped, unwrap } from "./wrapper.ts"
 
 type Parser = Pick<typeof import("unbash"), "parse" | "forEachChild">
 
 const MAX_DEPTH = 24
 const MAX_SEGMENTS = 1000
-const MAX_BASES = 8
+/** Lists of commands that are also matched from each of their commands on. */
+const MAX_LIST = 8
 
 /** What one walk found, and what it is walking with. */
 interface Walk {
   parser: Parser
-  state: WalkState
+  state: MovingState
   nested: boolean
   depth: number
   source: string
   sink: Segment[]
   shared: { spans: string[]; trouble?: string; forkBomb: boolean; count: number }
-}
-
-interface WalkState extends ShellState {
-  /** Folders that a failed `cd` leaves behind. */
-  stayed: readonly string[] | undefined
-  /** A `cd` came before. */
-  moved: boolean
 }
 
 /** What a script is made of. */
@@ -79,66 +85,68 @@ function walkSubstitutions(scripts: readonly ParsedScript[], walk: Walk): void {
 }
 
 function walkAll(nodes: readonly SyntaxNode[], walk: Walk): void {
-  if (walk.depth > MAX_DEPTH) return trouble(walk, "its commands are nested too deep")
+  if (walk.depth > MAX_DEPTH) {
+    trouble(walk, "its commands are nested too deep")
+    return
+  }
   for (const node of nodes) {
     walkNode(node, walk)
-    settle(walk)
+    settleState(walk.state)
   }
 }
 
 function fork(walk: Walk): Walk {
-  const { state } = walk
-  return { ...walk, state: { ...state, variables: new Map(state.variables), stayed: undefined } }
-}
-
-/** After a command whose success nobody asked for: a `cd` may have failed. */
-function settle({ state }: Walk): void {
-  if (state.stayed) state.bases = union(state.bases, state.stayed)
-  state.stayed = undefined
-}
-
-function union(a: readonly string[] | undefined, b: readonly string[] | undefined): readonly string[] | undefined {
-  if (a === undefined || b === undefined) return undefined
-  const all = [...new Set([...a, ...b])]
-  return all.length > MAX_BASES ? undefined : all
+  return { ...walk, state: forkState(walk.state) }
 }
 
 function walkNode(node: SyntaxNode, walk: Walk): void {
   switch (node.type) {
     case "Statement":
-      if (node.background) return walkNode(node.command, { ...fork(walk), nested: true })
-      return walkNode(node.command, walk)
+      walkNode(node.command, node.background ? { ...fork(walk), nested: true } : walk)
+      break
     case "CompoundList":
-      return walkAll(node.commands, walk)
+      walkAll(node.commands, walk)
+      break
     case "AndOr":
-      return walkList(node, walk)
+      walkList(node, walk)
+      break
     case "Pipeline":
-      return walkPipeline(node, walk)
+      walkPipeline(node, walk)
+      break
     case "Command":
-      return walkSimple(node, walk, [])
+      walkSimple(node, walk, [])
+      break
     case "If":
-      return walkBranches([node.clause, node.then, ...node.elif.flatMap((elif) => [elif.clause, elif.then]), node.else], walk)
+      walkBranches(
+        [node.clause, node.then, ...node.elif.flatMap(({ clause, then }) => [clause, then]), node.else],
+        walk,
+      )
+      break
     case "Subshell":
-      return walkAll(node.body.commands, { ...fork(walk), nested: true })
+      walkAll(node.body.commands, { ...fork(walk), nested: true })
+      break
     case "TestCommand":
-      return push(walk, { words: [literalWord("[["), ...wordsIn(node, walk).map((word) => readWord(word, walk.state).word)] }, scriptsIn(node))
+      walkTest(node, walk)
+      break
     case "Redirected":
       walkNode(node.command, walk)
-      return walkRedirected(node.redirects, walk)
+      walkRedirected(node.redirects, walk)
+      break
     case "Function":
-      return walkFunction(node, walk)
+      walkFunction(node, walk)
+      break
     default:
-      return walkOther(node, walk)
+      walkOther(node, walk)
   }
 }
 
 function walkList(node: Extract<SyntaxNode, { type: "AndOr" }>, walk: Walk): void {
   const { commands, operators } = node
-  for (const command of commands.slice(0, MAX_BASES)) walk.shared.spans.push(walk.source.slice(command.pos, node.end))
+  for (const command of commands.slice(0, MAX_LIST)) walk.shared.spans.push(walk.source.slice(command.pos, node.end))
   for (const [i, command] of commands.entries()) {
     walkNode(command, walk)
     if (operators[i] === "&&") walk.state.stayed = undefined
-    else settle(walk)
+    else settleState(walk.state)
   }
 }
 
@@ -147,23 +155,16 @@ function walkPipeline(node: Extract<SyntaxNode, { type: "Pipeline" }>, walk: Wal
   walk.shared.spans.push(walk.source.slice(node.pos, node.end))
   const posix = node.prefixes.some((prefix) => prefix.type === "Time" && prefix.posix !== undefined)
   const inside = posix ? { ...walk, nested: true } : walk
-  if (commands.length === 1) return walkNode(commands[0]!, inside)
+  if (commands.length === 1) {
+    walkNode(commands[0]!, inside)
+    return
+  }
   for (const [i, command] of commands.entries()) {
     const part = fork(inside)
     const before = commands[i - 1]
-    if (command.type === "Command") walkSimple(command, part, before ? printed(before, part) : [])
+    if (command.type === "Command") walkSimple(command, part, before ? printedText(before, part.state) : [])
     else walkNode(command, part)
   }
-}
-
-/** The text that `echo` and `printf` write, and a here-document that `cat` passes on, for a shell that reads it. */
-function printed(node: SyntaxNode, walk: Walk): string[] {
-  if (node.type !== "Command") return []
-  const name = node.name?.value ?? ""
-  if (name === "cat") return stdinOf(node.redirects, walk)
-  if (name !== "echo" && name !== "printf") return []
-  const words = node.args.flatMap((arg) => (arg.type === "Word" ? [readWord(arg, walk.state).word.guesses[0]!] : []))
-  return [words.filter((word, i) => i > 0 || !/^-[neE]+$|^(?:%[sb]|\\n)+$/.test(word)).join(" ").replaceAll("\\n", "\n")]
 }
 
 /** Branches run in the folder that they find; afterwards any of their folders may be the current one. */
@@ -172,13 +173,14 @@ function walkBranches(lists: readonly (SyntaxNode | undefined)[], walk: Walk): v
     if (list === undefined) continue
     const branch = { ...walk, state: { ...walk.state } }
     walkNode(list, branch)
-    walk.state.bases = union(walk.state.bases, branch.state.bases)
+    walk.state.bases = unite(walk.state.bases, branch.state.bases)
     walk.state.moved ||= branch.state.moved
   }
 }
 
 function walkRedirected(redirects: readonly Redirection[], walk: Walk): void {
-  const read = readRedirects(redirects, walk)
+  const read = readRedirects(redirects, walk.state)
+  if (read.trouble !== undefined) trouble(walk, read.trouble)
   if (read.files.length > 0 || read.scripts.length > 0) push(walk, { words: [], redirects: read.files }, read.scripts)
 }
 
@@ -186,24 +188,12 @@ function walkFunction(node: FunctionNode, walk: Walk): void {
   const body = { ...fork(walk), nested: true, sink: [] as Segment[] }
   walkNode(node.body, body)
   walk.sink.push(...body.sink)
-  if (isForkBomb(node, walk.parser)) walk.shared.forkBomb = true
-  push({ ...walk, nested: true }, { words: [literalWord("function"), literalWord(node.name.value)], opaque: "it gives a name another meaning" }, [])
-}
-
-/** A function that pipes itself into itself, or starts itself twice with one of the two in the background. */
-function isForkBomb(node: FunctionNode, { forEachChild }: Parser): boolean {
-  const isCall = (child: SyntaxNode) => child.type === "Command" && child.name?.value === node.name.value
-  let calls = 0
-  let behind = 0
-  let piped = false
-  const visit = (child: SyntaxNode) => {
-    if (child.type === "Pipeline") piped ||= child.commands.filter(isCall).length > 1
-    if (child.type === "Statement" && child.background && isCall(child.command)) behind++
-    if (isCall(child)) calls++
-    else forEachChild(child, visit)
-  }
-  visit(node.body)
-  return piped || (behind > 0 && calls > 1)
+  if (isForkBomb(node, walk.parser.forEachChild)) walk.shared.forkBomb = true
+  push(
+    { ...walk, nested: true },
+    { words: [literalWord("function"), literalWord(node.name.value)], opaque: "it gives a name another meaning" },
+    [],
+  )
 }
 
 /** Loops, groups, coprocesses, arithmetic: everything in them is looked at, nothing in them fits an allow pattern. */
@@ -221,7 +211,12 @@ function walkOther(node: SyntaxNode, walk: Walk): void {
     } else walkNode(child, inside)
   })
   if (node.type.startsWith("Arithmetic")) push(inside, { words: [literalWord("((")] }, [])
-  walk.state.bases = union(before, walk.state.bases)
+  walk.state.bases = unite(before, walk.state.bases)
+}
+
+function walkTest(node: SyntaxNode, walk: Walk): void {
+  const words = wordsIn(node, walk).map((word) => readWord(word, walk.state).word)
+  push(walk, { words: [literalWord("[["), ...words] }, scriptsIn(node))
 }
 
 function wordsIn(node: SyntaxNode, walk: Walk): Word[] {
@@ -235,69 +230,29 @@ function wordsIn(node: SyntaxNode, walk: Walk): Word[] {
 }
 
 function walkSimple(node: Command, walk: Walk, stdin: readonly string[]): void {
-  const scripts: ParsedScript[] = []
-  const read = (word: Word): ShellWord => {
-    const one = readWord(word, walk.state)
-    scripts.push(...one.scripts)
-    return one.word
-  }
-  const assign = (part: Assignment) => ({ name: part.name, word: readAssignment(part, read, scripts) })
-  const assignments = node.prefix.filter((part) => part.type === "Assignment").map(assign)
-  const args = node.args.map((arg) => (arg.type === "Word" ? read(arg) : argumentOf(assign(arg), arg.text)))
-  const redirects = readRedirects(node.redirects, walk)
-  const words = node.name ? [read(node.name), ...args] : []
+  const { state } = walk
+  const prefix = node.prefix
+    .filter((part) => part.type === "Assignment")
+    .map((part) => ({ name: part.name, ...readAssignment(part, state) }))
+  const parts = node.name ? [node.name, ...node.args].map((part) => readArgument(part, state)) : []
+  const words = parts.map(({ word }) => word)
+  const redirects = readRedirects(node.redirects, state)
+  if (redirects.trouble !== undefined) trouble(walk, redirects.trouble)
   // A redirect in front of its command is legal, and nothing that a person writes.
   const odd = node.name !== undefined && node.prefix.some((part) => part.type === "Redirect")
   const place = { ...walk, nested: walk.nested || odd || redirects.expands }
-  const fed = [...stdin, ...stdinOf(node.redirects, walk)]
-  push(place, { words, assignments, redirects: redirects.files }, [...scripts, ...redirects.scripts], fed)
-  if (words.length === 0) for (const { name, word } of assignments) walk.state.variables.set(name, word.guesses)
-  else afterCommand(words, node, walk)
+  const scripts = [...prefix, ...parts].flatMap((part) => part.scripts)
+  const fed = [...stdin, ...stdinOf(node.redirects, state)]
+  push(place, { words, assignments: prefix, redirects: redirects.files }, [...scripts, ...redirects.scripts], fed)
+  if (words.length === 0) for (const { name, word } of prefix) state.variables.set(name, word.guesses)
+  const assigned = prefix.map(({ name }) => name)
+  if (words.length > 0) afterCommand(words, assigned, state)
 }
 
-function readAssignment(part: Assignment, read: (word: Word) => ShellWord, scripts: ParsedScript[]): ShellWord {
-  if (part.index) scripts.push(...scriptsIn(part.index))
-  if (part.value.type === "Word") return { ...read(part.value), raw: part.text }
-  const elements = part.value.elements.map(read)
-  return { ...literalWord(part.text), value: undefined, guesses: [elements.map((word) => word.guesses[0]).join(" ")] }
-}
-
-function argumentOf({ name, word }: { name: string; word: ShellWord }, raw: string): ShellWord {
-  const value = word.value === undefined ? undefined : `${name}=${word.value}`
-  return { ...word, raw, value, guesses: word.guesses.map((guess) => `${name}=${guess}`) }
-}
-
-/** `expands`: an unquoted here-document, whose text is not known before it runs. */
-function readRedirects(redirects: readonly Redirection[], walk: Walk) {
-  const files: ShellRedirect[] = []
-  const scripts: ParsedScript[] = []
-  let expands = false
-  for (const redirect of redirects) {
-    scripts.push(...scriptsIn(redirect))
-    if (redirect.type === "HereDoc") {
-      expands ||= redirect.delimiter?.quoted !== true
-      if (redirect.closing === undefined) trouble(walk, "its here-document has no end")
-      continue
-    }
-    if (redirect.target === undefined) trouble(walk, "a redirect has no target")
-    else {
-      const { word } = readWord(redirect.target, walk.state)
-      if (redirect.type === "HereString") expands ||= word.value === undefined
-      else if (!/^[<>]&$/.test(redirect.operator) || !/^(?:\d+-?|-)$/.test(word.value ?? "")) {
-        if (redirect.operator !== "<" && redirect.operator !== "<&") files.push({ access: "write", word })
-        if (redirect.operator.startsWith("<")) files.push({ access: "read", word })
-      }
-    }
-  }
-  return { files, scripts, expands }
-}
-
-function stdinOf(redirects: readonly Redirection[], walk: Walk): string[] {
-  return redirects.flatMap((redirect) => {
-    if (redirect.type === "HereDoc") return [redirect.body.text]
-    if (redirect.type !== "HereString" || redirect.target === undefined) return []
-    return [...readWord(redirect.target, walk.state).word.guesses]
-  })
+function readArgument(part: Word | Assignment, state: ShellState): ReadWord {
+  if (part.type === "Word") return readWord(part, state)
+  const { word, scripts } = readAssignment(part, state)
+  return { word: assignmentArgument(part.name, word), scripts }
 }
 
 /** Adds a segment, what it runs in turn, and the scripts that run to make its words. */
@@ -307,7 +262,10 @@ function push(
   scripts: readonly ParsedScript[],
   stdin: readonly string[] = [],
 ): void {
-  if (++walk.shared.count > MAX_SEGMENTS) return trouble(walk, "it has too many commands")
+  if (++walk.shared.count > MAX_SEGMENTS) {
+    trouble(walk, "it has too many commands")
+    return
+  }
   const { bases } = walk.state
   const words = splitWords(part.words)
   const found = unwrap(words, stdin)
@@ -336,33 +294,4 @@ function walkInner(found: Unwrapped, walk: Walk): InnerCommand[] {
   if (found.kind === "command") push(inside, { words: found.words }, [])
   else for (const text of found.texts) walkText(text, { ...inside, nested: true })
   return [{ segments: inside.sink, at: found.at, clear: found.kind === "command" && found.clear }]
-}
-
-/** What a builtin leaves behind for the commands after it. */
-function afterCommand(words: readonly ShellWord[], node: Command, walk: Walk): void {
-  const name = programName(words)
-  if (name === "command" || name === "builtin") return afterCommand(words.slice(1), node, walk)
-  if (name === "cd" || name === "pushd" || name === "popd") return move(words, node, walk)
-  if (name === "set" && words[1]?.raw === "--") {
-    const values = words.slice(2).map((word) => word.guesses[0]!)
-    for (const key of ["@", "*"]) walk.state.variables.set(key, [values.join(" ")])
-    for (const [i, value] of values.entries()) walk.state.variables.set(String(i + 1), [value])
-  }
-  if (name === "read" || name === "mapfile") for (const word of words.slice(1)) walk.state.variables.set(word.guesses[0]!, [""])
-  if (!/^(?:export|declare|typeset|local|readonly)$/.test(name)) return
-  for (const word of words.slice(1)) {
-    const set = /^([A-Za-z_]\w*)\+?=(.*)$/s.exec(word.guesses[0]!)
-    if (set) walk.state.variables.set(set[1]!, [set[2]!])
-  }
-}
-
-function move(words: readonly ShellWord[], node: Command, walk: Walk): void {
-  const { state } = walk
-  const [target, ...more] = words.slice(1).filter((word) => !/^-[LPe]+$|^--$/.test(word.raw))
-  const searches = state.variables.has("CDPATH") || node.prefix.some((part) => part.type === "Assignment" && part.name === "CDPATH")
-  const to = target === undefined ? (programName(words) === "cd" ? state.home || undefined : undefined) : target.value
-  state.stayed = union(state.stayed ?? state.bases, state.bases)
-  state.moved = true
-  const known = to !== undefined && more.length === 0 && !searches && !target?.glob && !/^[-+]/.test(to)
-  state.bases = known ? state.bases?.map((base) => resolve(base, to)) : undefined
 }

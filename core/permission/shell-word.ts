@@ -3,7 +3,7 @@
  *
  * Invariant: `value` is never a guess; `guesses` may be wrong in both directions and serve refusing alone.
  */
-import type { ParameterExpansionPart, ParsedScript, SyntaxNode, Word, WordPart } from "unbash"
+import type { Assignment, ParameterExpansionPart, ParsedScript, SyntaxNode, Word, WordPart } from "unbash"
 
 /** A word of a command line, or the target of a redirect. */
 export interface ShellWord {
@@ -54,6 +54,25 @@ export function readWord(node: Word, state: ShellState): ReadWord {
   const joined = expandTilde(node.text, join(pieces), state)
   const { value, guesses, glob = false, splits = false, emptied = false } = joined
   return { word: { raw: node.text, value, guesses, glob, splits, emptied }, scripts: scriptsIn(node) }
+}
+
+/** Reads `NAME=value`; its raw text is the whole of it, its value that of the right side. */
+export function readAssignment(part: Assignment, state: ShellState): ReadWord {
+  const index = part.index ? scriptsIn(part.index) : []
+  if (part.value.type === "Word") {
+    const { word, scripts } = readWord(part.value, state)
+    return { word: { ...word, raw: part.text }, scripts: [...index, ...scripts] }
+  }
+  const elements = part.value.elements.map((element) => readWord(element, state))
+  const guesses = [elements.map(({ word }) => word.guesses[0]).join(" ")]
+  const word = { ...literalWord(part.text), value: undefined, guesses }
+  return { word, scripts: [...index, ...elements.flatMap(({ scripts }) => scripts)] }
+}
+
+/** The same as an argument of `export`, `declare` and their like. */
+export function assignmentArgument(name: string, word: ShellWord): ShellWord {
+  const value = word.value === undefined ? undefined : `${name}=${word.value}`
+  return { ...word, value, guesses: word.guesses.map((guess) => `${name}=${guess}`) }
 }
 
 /** A word whose value is known, as quote removal left it. */
@@ -187,7 +206,11 @@ function expandTilde(raw: string, piece: Piece, state: ShellState): Piece {
   const plain = /^~(?=\/|$)/.test(raw)
   if (!plain || state.home === "") return { ...piece, value: undefined }
   const home = (text: string) => state.home + text.slice(1)
-  return { ...piece, value: piece.value === undefined ? undefined : home(piece.value), guesses: piece.guesses.map(home) }
+  return {
+    ...piece,
+    value: piece.value === undefined ? undefined : home(piece.value),
+    guesses: piece.guesses.map(home),
+  }
 }
 
 /** `{a,b}` → its alternatives, nested ones too; a range stays as it is. */
@@ -202,5 +225,7 @@ function expandBraces(text: string): string[] {
     else parts[parts.length - 1] += char
   }
   if (parts.length === 1) return [text]
-  return parts.flatMap((part) => (part.startsWith("{") && part.endsWith("}") ? expandBraces(part) : [part])).slice(0, MAX_GUESSES)
+  return parts
+    .flatMap((part) => (part.startsWith("{") && part.endsWith("}") ? expandBraces(part) : [part]))
+    .slice(0, MAX_GUESSES)
 }

@@ -77,10 +77,12 @@ function commandReadings(text: string, refuses: boolean): Wildcard[] {
 }
 
 function firstWordOf(readings: readonly Wildcard[]): string | undefined {
-  const words = new Set(readings.map(({ chunks: [head = "", ...more], bounded }) => {
-    const word = /^\S*(?=\s)/.exec(head)?.[0]
-    return word ?? (bounded || more.length === 0 ? (more.length === 0 ? head : undefined) : undefined)
-  }))
+  const words = new Set(
+    readings.map(({ chunks: [head = "", ...more], bounded }) => {
+      const word = /^\S*(?=\s)/.exec(head)?.[0]
+      return word ?? (bounded || more.length === 0 ? (more.length === 0 ? head : undefined) : undefined)
+    }),
+  )
   const [only] = words
   return words.size === 1 ? only : undefined
 }
@@ -94,7 +96,10 @@ function domainMatcher(text: string | undefined): (host: string) => boolean | un
   const labels = pattern.split(".")
   return (host) => {
     const parts = host.split(".")
-    return parts.length === labels.length && labels.every((label, i) => matchesWildcard({ chunks: label.split("*"), bounded: false }, parts[i]!))
+    return (
+      parts.length === labels.length &&
+      labels.every((label, i) => matchesWildcard({ chunks: label.split("*"), bounded: false }, parts[i]!))
+    )
   }
 }
 

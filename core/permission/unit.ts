@@ -55,7 +55,18 @@ export function unitsOf(call: PermissionCall, facts: PermissionFacts): Unit[] {
     const [lexical = path] = absolutePaths([facts.cwd], [path])
     const places = [createPlace(path, lexical, resolved)]
     const recursive = access === "read" && resolved?.directory === true && !call.skipsDenied
-    return { kind: "path", from: "tool", access, change: false, written: path, exact: true, recursive, loose: false, places, target }
+    return {
+      kind: "path",
+      from: "tool",
+      access,
+      change: false,
+      written: path,
+      exact: true,
+      recursive,
+      loose: false,
+      places,
+      target,
+    }
   })
 }
 
@@ -78,7 +89,9 @@ export function segmentPaths(segment: Segment, facts: PermissionFacts, target: T
       // With an unknown folder the current one is as good a guess as any: for guards, it allows nothing.
       const bases = segment.bases ?? [facts.cwd]
       const sure = operand.exact && (segment.bases !== undefined || guesses.every((guess) => guess.startsWith("/")))
-      const places = absolutePaths(bases, guesses).map((path) => createPlace(operand.written, path, facts.paths.get(path)))
+      const places = absolutePaths(bases, guesses).map((path) =>
+        createPlace(operand.written, path, facts.paths.get(path)),
+      )
       return { ...operand, kind: "path", exact: sure, places, target }
     })
 }

@@ -38,7 +38,12 @@ export const wrappers: ReadonlyMap<string, Wrapper> = new Map([
   ["xargs", row("IEdLnPsa max-args max-procs delimiter arg-file replace max-lines max-chars eof", 0, bare)],
   ["exec", row("a")],
   ["nocorrect", row()],
-  ["sudo", row("ughpCTrtUDR user group host prompt close-from command-timeout role type other-user chdir", 0, { assigns: true })],
+  [
+    "sudo",
+    row("ughpCTrtUDR user group host prompt close-from command-timeout role type other-user chdir", 0, {
+      assigns: true,
+    }),
+  ],
   ["doas", row("uC", 0, { assigns: true })],
   ["ionice", row("cnpPu class classdata")],
   ["chrt", row("TPD", 1)],
@@ -75,17 +80,36 @@ const EVALUATED = /\[[^\]]*(?:\$\(|`)/
 
 /** Words by which a program runs another one, or code; an allow rule has to name them letter by letter. */
 export const runningWords: ReadonlyMap<string, RegExp> = new Map([
-  ["git", /^(?:-c|-O.*|--(?:ext-diff|textconv|config-env|exec-path|upload-pack|receive-pack|exec|open-files-in-pager)(?:=.*)?)$/s],
+  [
+    "git",
+    /^(?:-c|-O.*|--(?:ext-diff|textconv|config-env|exec-path|upload-pack|receive-pack|exec|open-files-in-pager)(?:=.*)?)$/s,
+  ],
   ["find", /^-(?:delete|exec|execdir|ok|okdir|fprint0?|fprintf|fls)$/],
   ["npm", /^--(?:node-options|script-shell)(?:=.*)?$/s],
-  ["tar", /^(?:-[A-Za-z]*I.*|--(?:use-compress-program|to-command|checkpoint-action|rsh-command|info-script|new-volume-script).*)$/s],
+  [
+    "tar",
+    /^(?:-[A-Za-z]*I.*|--(?:use-compress-program|to-command|checkpoint-action|rsh-command|info-script|new-volume-script).*)$/s,
+  ],
   ["rsync", /^(?:-[A-Za-z]*e.*|--rsh.*|--rsync-path.*)$/s],
   ["sort", /^--comp/],
   ["rg", /^--(?:pre|hostname-bin)/],
   ["man", /^(?:-P.*|--pager.*|-H.*|--html.*)$/s],
   ["less", /^\+/],
   // The shell evaluates the subscript of a variable's name, a command in it included.
-  ...["test", "[", "[[", "printf", "unset", "read", "declare", "typeset", "local", "export", "readonly", "let", "wait", "mapfile"].map(
-    (name): [string, RegExp] => [name, EVALUATED],
-  ),
+  ...[
+    "test",
+    "[",
+    "[[",
+    "printf",
+    "unset",
+    "read",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "let",
+    "wait",
+    "mapfile",
+  ].map((name): [string, RegExp] => [name, EVALUATED]),
 ])

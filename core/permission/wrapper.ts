@@ -74,7 +74,8 @@ function unwrapSpecial(name: string, words: readonly ShellWord[], stdin: readonl
 }
 
 const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash"])
-const INTERPRETERS = /^(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|Rscript|osascript|tclsh|pwsh)[\d.]*$/
+const INTERPRETERS =
+  /^(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|Rscript|osascript|tclsh|pwsh)[\d.]*$/
 
 function unwrapShell(words: readonly ShellWord[], stdin: readonly string[]): Unwrapped[] {
   let at = 1
@@ -95,11 +96,14 @@ function unwrapShell(words: readonly ShellWord[], stdin: readonly string[]): Unw
 }
 
 function unwrapInterpreter(words: readonly ShellWord[]): Unwrapped[] {
-  const code = words.findIndex((word, i) => i > 0 && /^(?:-[A-Za-z]*[ceEpr]|--?(?:eval|print|run|command|Command)\b.*|eval)$/.test(text(word)))
+  const code = words.findIndex(
+    (word, i) => i > 0 && /^(?:-[A-Za-z]*[ceEpr]|--?(?:eval|print|run|command|Command)\b.*|eval)$/.test(text(word)),
+  )
   if (code > 0) return [opaque(code, "it runs code from its command line")]
   const file = words.slice(1).find((word) => !text(word).startsWith("-") || text(word) === "-")
   const informs = words.some((word) => /^(?:-[vVh]+|--(?:version|help))$/.test(text(word)))
-  if ((file === undefined && !informs) || text(file) === "-") return [opaque(words.length, "it runs whatever is written to it")]
+  if ((file === undefined && !informs) || text(file) === "-")
+    return [opaque(words.length, "it runs whatever is written to it")]
   return []
 }
 
@@ -122,7 +126,9 @@ function unwrapFind(words: readonly ShellWord[]): Unwrapped[] {
   const found: Unwrapped[] = []
   for (let i = 1; i < words.length; i++) {
     if (!/^(?:-(?:exec|execdir|ok|okdir)|-[xX]|--exec(?:-batch)?)$/.test(text(words[i]))) continue
-    const end = words.findIndex((word, at) => at > i && (text(word) === ";" || (text(word) === "+" && text(words[at - 1]) === "{}")))
+    const end = words.findIndex(
+      (word, at) => at > i && (text(word) === ";" || (text(word) === "+" && text(words[at - 1]) === "{}")),
+    )
     const inner = words.slice(i + 1, end < 0 ? undefined : end)
     if (inner.length > 0) found.push({ kind: "command", at: i + 1, words: inner, clear: false })
   }
@@ -156,8 +162,12 @@ function unwrapGit(words: readonly ShellWord[]): Unwrapped[] {
     const before = text(words[at - 1])
     const alias = /^(?:-c)?[A-Za-z0-9.-]+=!(.*)$/s.exec(text(word))
     if (alias && (before === "-c" || text(word).startsWith("-c"))) return [{ kind: "script", at, texts: [alias[1]!] }]
-    const program = /^(?:-c)?(?:core\.(?:fsmonitor|pager|editor|sshCommand|hooksPath|askPass)|[A-Za-z]+\.external|diff\.[^=]*\.(?:command|textconv)|filter\.[^=]*\.\w+)=(.*)$/is.exec(text(word))
-    if (program && before === "-c") return [{ kind: "script", at, texts: [program[1]!] }, opaque(at, "it sets a program that git runs")]
+    const program =
+      /^(?:-c)?(?:core\.(?:fsmonitor|pager|editor|sshCommand|hooksPath|askPass)|[A-Za-z]+\.external|diff\.[^=]*\.(?:command|textconv)|filter\.[^=]*\.\w+)=(.*)$/is.exec(
+        text(word),
+      )
+    if (program && before === "-c")
+      return [{ kind: "script", at, texts: [program[1]!] }, opaque(at, "it sets a program that git runs")]
     return []
   })
 }
@@ -186,7 +196,8 @@ function skipOptions(words: readonly ShellWord[], from: number, valued: string):
     if (!/^-./.test(option)) break
     if (option.startsWith("--")) {
       if (long.includes(option.slice(2))) at++
-    } else if (letters.includes(option.at(-1)!) && ![...option.slice(1, -1)].some((letter) => letters.includes(letter))) at++
+    } else if (letters.includes(option.at(-1)!) && ![...option.slice(1, -1)].some((letter) => letters.includes(letter)))
+      at++
   }
   return at
 }

@@ -7,6 +7,7 @@ import type { AgentOutcome, AgentRequest } from "../agent.ts"
 import type { Called, ToolUse } from "../call.ts"
 import type { Engine } from "../engine.ts"
 import { isSousError, SousError } from "../error.ts"
+import type { RuleSource } from "../permission/decision.ts"
 import type { AgentScope, ScopeOptions } from "../scope.ts"
 import type { Budget, Step, StepFailure, StepResult } from "../step.ts"
 import type { Journal } from "./journal.ts"
@@ -51,6 +52,8 @@ export interface Place {
   signal: AbortSignal
   /** How many recipes this one is nested in. */
   depth: number
+  /** What these recipes refuse or ask about. */
+  guards: readonly RuleSource[]
 }
 
 /** A failed result. */

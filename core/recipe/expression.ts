@@ -48,6 +48,10 @@ export async function loadExpressions(): Promise<CompileExpression> {
     .registerFunction("string.replace(string, string): string", (text: string, from: string, to: string) =>
       text.replaceAll(from, () => to),
     )
+  for (const [sign, apply] of Object.entries(MIXED)) {
+    const handler = (left: unknown, right: unknown) => apply(Number(left), Number(right))
+    environment.registerOperator(`double ${sign} int`, handler).registerOperator(`int ${sign} double`, handler)
+  }
   return (source, names, place) => {
     const fail = (problem: string) => new SousError("EXPRESSION_INVALID", { expression: source, problem, ...place })
     if (source === "") throw fail("it is empty")
@@ -65,6 +69,15 @@ export async function loadExpressions(): Promise<CompileExpression> {
       ...(param === undefined ? {} : { param }),
     }
   }
+}
+
+/** Values of JSON are CEL's doubles, and whole numbers in an expression its ints: CEL itself does not mix them. */
+const MIXED: Readonly<Record<string, (left: number, right: number) => number>> = {
+  "+": (left, right) => left + right,
+  "-": (left, right) => left - right,
+  "*": (left, right) => left * right,
+  "/": (left, right) => left / right,
+  "%": (left, right) => left % right,
 }
 
 function parse<T>(run: () => T, fail: (problem: string) => SousError): T {

@@ -39,6 +39,8 @@ export function stripTypes(source: string): string | undefined {
 interface Loaded {
   code: string
   modules: ReadonlyMap<string, object>
+  /** Node asked for the code. */
+  served?: true
 }
 
 const PREFIX = "sous:"
@@ -53,8 +55,18 @@ export async function importNative(
 ): Promise<Record<string, unknown>> {
   if (loads++ === 0) node.registerHooks?.({ resolve, load })
   const url = `${pathToFileURL(file).href}?sous=${loads}`
-  loaded.set(url, { code, modules })
-  return { ...(await import(url)) }
+  const entry: Loaded = { code, modules }
+  loaded.set(url, entry)
+  try {
+    return { ...(await import(url)) }
+  } catch (error) {
+    // A host with a loader of its own (a test runner) did not come here for the code.
+    throw entry.served ? error : unfit("Node did not load it", error)
+  }
+}
+
+function unfit(reason: string, cause?: unknown): Error {
+  return Object.assign(new Error(reason, { cause }), { code: "SOUS_UNFIT" })
 }
 
 /** True for an error from before anything of the file has run: it cannot be linked, or imports more than it may here. */
@@ -75,12 +87,15 @@ function resolve(
     return { url: `${PREFIX}${specifier}#${parentURL}`, format: "module", shortCircuit: true }
   }
   if (module.isBuiltin(specifier)) return next(specifier)
-  throw Object.assign(new Error(`"${specifier}" is not among the modules of the toolkit`), { code: "SOUS_UNFIT" })
+  throw unfit(`"${specifier}" is not among the modules of the toolkit`)
 }
 
 function load(url: string, _context: object, next: (url: string) => object): object {
   const own = loaded.get(url)
-  if (own) return { format: "module", source: own.code, shortCircuit: true }
+  if (own) {
+    own.served = true
+    return { format: "module", source: own.code, shortCircuit: true }
+  }
   if (!url.startsWith(PREFIX)) return next(url)
   const [name = "", parent = ""] = url.slice(PREFIX.length).split("#")
   const source = reexport(loaded.get(parent)!.modules.get(name)!)

@@ -1,9 +1,10 @@
 /**
  * One source file → its exports, by the quickest way that this Node has and the file allows.
  *
- * A file whose only imports are the toolkit's own and Node's is compiled once and kept by its content: by Node itself
- * where it strips types, else by jiti's transform. Whatever needs more (files beside it, packages, syntax that stripping
- * does not do) goes through jiti as a whole. Invariant: the ways differ in speed, not in what comes out.
+ * A file that imports only the toolkit and Node is compiled once and kept by its content: by Node where it strips types,
+ * else by jiti; whatever needs more (files beside it, packages) goes through jiti as a whole.
+ *
+ * Invariant: the ways differ in speed, not in what comes out.
  */
 import { createHash } from "node:crypto"
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"

@@ -49,7 +49,8 @@ export async function runRecipe<O>(
   const started = engine.clock.now()
   const journal = await createJournal(engine.folder, engine)
   const run = createRun(journal, options)
-  const place: Place = { engine, path: "", spend: engine.spend, signal: options.signal ?? engine.signal, depth: 0 }
+  const signal = options.signal ?? engine.signal
+  const place: Place = { engine, path: "", spend: engine.spend, signal, depth: 0, guards: [] }
   const { file } = recipe
   journal.add({
     type: "run_start",

@@ -41,8 +41,8 @@ export function parseSchema(written: unknown): z.ZodType | JsonSchema {
 
 /** The schema of one parameter: a type's name, or `{ type, default, description, enum, required, items }`. */
 export function paramSchema(written: unknown): z.ZodType {
-  if (!isObject(written)) return shortSchema(written, [])
-  return fieldSchema(written, [])
+  const isDescribed = isObject(written) && ["type", "enum", "default"].some((key) => key in written)
+  return isDescribed ? fieldSchema(written, []) : shortSchema(written, [])
 }
 
 const FIELD_KEYS = ["type", "default", "description", "enum", "required", "items"]

@@ -4,10 +4,26 @@
  * Invariant: at every node, what was used and what is reserved together never exceed a limit; so whatever requests run
  * at once, they cannot jointly overshoot. Pure: no I/O, the clock is handed in.
  */
-import { SousError } from "../error.ts"
 import type { Usage } from "../message.ts"
-import { type Price, type Rate, rateFor } from "../model.ts"
 import type { Budget } from "../step.ts"
+import {
+  type Amount,
+  costOf,
+  describe,
+  inputOf,
+  NOTHING,
+  type Node,
+  outputThatFits,
+  type SpendRequest,
+  type Spent,
+  type TokenRate,
+  timeIsUp,
+  worstRate,
+  worstUsage,
+} from "./spend-limit.ts"
+
+export type { SpendRequest, Spent }
+export { costOf }
 
 /** One node of the tree: a run, a step, an agent. Everything used here is used by all nodes above it too. */
 export interface Spend {
@@ -27,20 +43,6 @@ export interface Spend {
   totals(): SpendTotals
 }
 
-/** The worst case of one request. */
-export interface SpendRequest {
-  /** Input tokens at the most; a function is called only if a limit wants to know. */
-  inputTokens: number | (() => number)
-  /** Output tokens asked for. */
-  maxOutput: number
-  /** Absent: unknown. */
-  price?: Price | undefined
-  /** The model's id, for the error about its price. */
-  model?: string
-  /** Ends the waiting; the answer is then a Spent that says so. */
-  signal?: AbortSignal
-}
-
 /** Leave to send one request. Settle it exactly once; what comes later is ignored. */
 export interface Reservation {
   /** Output tokens to ask for: as wanted, or what still fits, at least 1,024. */
@@ -49,13 +51,6 @@ export interface Reservation {
   settle(usage?: Usage): void
   /** Gives it back unused: the request was never sent. */
   release(): void
-}
-
-/** There is nothing left to reserve. */
-export interface Spent {
-  /** One sentence that names the limit. */
-  spent: string
-  limit?: keyof Budget
 }
 
 export interface SpendTotals {
@@ -68,19 +63,6 @@ export interface SpendTotals {
 /** Output tokens below which a request is not worth sending. */
 const LEAST_OUTPUT = 1024
 
-interface Node {
-  budget: Readonly<Budget>
-  parent: Node | undefined
-  deadline: number | undefined
-  used: { usage: Usage; usd: number; priced: boolean; turns: number }
-  held: Amount
-  refused: Spent | undefined
-}
-interface Amount {
-  tokens: number
-  usd: number
-  turns: number
-}
 interface Tree {
   now: () => number
   queue: Waiter[]
@@ -95,14 +77,6 @@ type Outcome = { done: Reservation | Spent } | { waitsFor: readonly Node[] }
 export function createSpend(budget: Budget, options: { clock: { now(): number } }): Spend {
   const tree: Tree = { now: () => options.clock.now(), queue: [] }
   return createNode(tree, budget, undefined)
-}
-
-/** What a request costs in USD. */
-export function costOf(usage: Usage, price: Price): number {
-  const rate = rateFor(price, usage.input + usage.cacheRead + usage.cacheWrite)
-  const { input, output, cacheRead, cacheWrite } = usage
-  const sum = input * rate.input + output * rate.output + cacheRead * rate.cacheRead + cacheWrite * rate.cacheWrite
-  return sum / 1e6
 }
 
 function createNode(tree: Tree, budget: Budget, parent: Node | undefined): Spend {
@@ -174,22 +148,6 @@ async function reserve(tree: Tree, chain: readonly Node[], request: SpendRequest
 
 const INTERRUPTED: Spent = { spent: "The run was interrupted while a request waited for its budget" }
 
-function inputOf({ inputTokens }: SpendRequest): number {
-  return typeof inputTokens === "number" ? inputTokens : inputTokens()
-}
-
-/** USD per token at the most, or zeros where no limit is in USD. */
-function worstRate(limited: readonly Node[], request: SpendRequest, input: number): { input: number; output: number } {
-  if (!limited.some((node) => node.budget.usd !== undefined)) return { input: 0, output: 0 }
-  if (request.price === undefined) throw new SousError("BUDGET_PRICE_UNKNOWN", { model: request.model ?? "this model" })
-  const rate = rateFor(request.price, input)
-  return { input: dearestInput(rate) / 1e6, output: rate.output / 1e6 }
-}
-
-function dearestInput(rate: Rate): number {
-  return Math.max(rate.input, rate.cacheWrite, rate.cacheRead)
-}
-
 /** Answers whoever can be answered, first come first served at each node. */
 function serve(tree: Tree): void {
   const busy = new Set<Node>()
@@ -210,7 +168,7 @@ interface Wish {
   limited: readonly Node[]
   request: SpendRequest
   input: number
-  rate: { input: number; output: number }
+  rate: TokenRate
 }
 
 function tryToReserve(wish: Wish, busy: ReadonlySet<Node>): Outcome {
@@ -231,50 +189,11 @@ function tryToReserve(wish: Wish, busy: ReadonlySet<Node>): Outcome {
   return { done: createReservation(tree, chain, request, { output, input: wish.input, rate: wish.rate }) }
 }
 
-const NOTHING: Amount = { tokens: 0, usd: 0, turns: 0 }
-
-function outputThatFits(node: Node, { input, rate }: Wish, held: Amount): { output: number; limit: keyof Budget } {
-  const { budget, used } = node
-  const left = {
-    turns: budget.turns !== undefined && budget.turns - used.turns - held.turns < 1 ? -1 : Number.POSITIVE_INFINITY,
-    tokens: (budget.tokens ?? Number.POSITIVE_INFINITY) - tokensOf(used.usage) - held.tokens - input,
-    usd: tokensFor((budget.usd ?? Number.POSITIVE_INFINITY) - used.usd - held.usd - input * rate.input, rate.output),
-  }
-  const limit = (["turns", "tokens", "usd"] as const).reduce((a, b) => (left[b] < left[a] ? b : a))
-  return { output: Math.floor(left[limit]), limit }
-}
-
-/** Output tokens for that much USD; a grain is allowed for what adding up fractions loses. */
-function tokensFor(usd: number, rate: number): number {
-  if (usd < -GRAIN) return -1
-  return rate === 0 ? Number.POSITIVE_INFINITY : (usd + GRAIN) / rate
-}
-const GRAIN = 1e-9
-
-function tokensOf(usage: Usage): number {
-  return usage.input + usage.output + usage.cacheRead + usage.cacheWrite
-}
-
-function timeIsUp(node: Node, now: number): Spent | undefined {
-  return node.deadline !== undefined && now >= node.deadline ? describe(node, "minutes") : undefined
-}
-
-function describe({ budget, used }: Node, limit: keyof Budget): Spent {
-  const soFar = {
-    usd: ` (${used.usd.toFixed(4)} used)`,
-    tokens: ` (${tokensOf(used.usage)} used)`,
-    turns: "",
-    minutes: "",
-  }
-  const unit = limit === "usd" ? "USD" : limit
-  return { spent: `The budget of ${budget[limit]} ${unit} is spent${soFar[limit]}`, limit }
-}
-
 function createReservation(
   tree: Tree,
   chain: readonly Node[],
   request: SpendRequest,
-  held: { output: number; input?: number; rate?: { input: number; output: number } },
+  held: { output: number; input?: number; rate?: TokenRate },
 ): Reservation {
   const amount: Amount = {
     turns: 1,
@@ -302,18 +221,6 @@ function hold({ held }: Node, amount: Amount, sign: 1 | -1): void {
   held.tokens += sign * amount.tokens
   held.usd += sign * amount.usd
   if (held.turns === 0) held.usd = 0
-}
-
-/** All input at the dearest price: as a cache write where those cost more. */
-function worstUsage(request: SpendRequest, held: { output: number; input?: number }): Usage {
-  const input = held.input ?? inputOf(request)
-  const written = request.price !== undefined && request.price.cacheWrite > request.price.input
-  return {
-    input: written ? 0 : input,
-    output: held.output,
-    cacheRead: 0,
-    cacheWrite: written ? input : 0,
-  }
 }
 
 function count(chain: readonly Node[], { price }: SpendRequest, usage: Usage, turns: number): void {

@@ -1,10 +1,11 @@
 /**
  * The step `use`: another recipe as one step, its steps below this one's path.
  *
- * Invariant: it runs under the rules, the mode and the model of this run, with a budget that is also its own; what its
- * head would allow by itself is not granted here.
+ * Invariant: it runs under the rules, the mode and the model of this run, and under its own budget and deny and ask rules
+ * besides; what its head would allow by itself is not granted here.
  */
 import { SousError, suggest } from "../error.ts"
+import type { RuleSource } from "../permission/decision.ts"
 import type { Recipe, StepResult, UseStep } from "../step.ts"
 import { markComputed } from "./computed.ts"
 import type { Place, RunContext } from "./context.ts"
@@ -21,7 +22,7 @@ export async function runUse(run: RunContext, step: UseStep<any>, place: Place):
   if (place.depth >= MAX_DEPTH) throw new SousError("RECIPE_TOO_DEEP", { recipe: recipe.name, limit: MAX_DEPTH })
   const params = await checkParams(recipe, step.params)
   markComputed(params, step.computed ?? [])
-  const at = { ...place, depth: place.depth + 1, engine: withAgents(place, recipe) }
+  const at = guarded({ ...place, depth: place.depth + 1, engine: withAgents(place, recipe) }, recipe)
   return await withDeadline({ ...at, spend: at.spend.child(recipe.budget) }, async (within) => {
     const { failure, output } = await runSequence(run, recipe, params, within)
     if (failure === undefined) return { ok: true, value: output }
@@ -43,4 +44,17 @@ function findRecipe(wanted: Recipe<any, any, any> | string, { engine }: Place): 
 function withAgents({ engine }: Place, { agents = [] }: Recipe): Place["engine"] {
   if (agents.length === 0) return engine
   return Object.create(engine, { agents: { value: [...agents, ...engine.agents] } })
+}
+
+/** The place, where what the recipe refuses or asks about holds too. */
+function guarded(place: Place, { name, permissions = {}, file }: Recipe): Place {
+  const list = (behavior: "deny" | "ask") =>
+    (permissions[behavior] ?? []).map(
+      (text): RuleSource => ({ text, behavior, scope: "recipe", by: name, ...(file ? { file } : {}) }),
+    )
+  const own = [...list("deny"), ...list("ask")]
+  if (own.length === 0) return place
+  const guards = [...place.guards, ...own]
+  const engine: Place["engine"] = Object.create(place.engine, { rules: { value: place.engine.rulesWith(guards) } })
+  return { ...place, guards, engine }
 }

@@ -5,7 +5,7 @@
  * every item. What is wrong is said with its line and column, before anything runs.
  */
 import { z } from "zod"
-import type { Step } from "../step.ts"
+import type { AgentOptions, Step } from "../step.ts"
 import { agent, each, parallel, pipeline, sh, tool, until, use, value, write } from "./declare.ts"
 import { ANY, eachOf, fieldsOf, PLAIN, type Shape, shapeOfSchema } from "./shape.ts"
 import { parseSchema, SchemaProblem } from "./short-schema.ts"
@@ -173,12 +173,12 @@ function compileAgent(compiler: Compiler, data: NonNullable<Declaration["agent"]
   return {
     shape,
     make(scope) {
-      const options = Object.fromEntries(values.map(([key, text]) => [key, text.evaluate(scope)]))
-      return agent({
-        ...options,
+      const options: unknown = {
+        ...Object.fromEntries(values.map(([key, text]) => [key, text.evaluate(scope)])),
         ...given({ budget, effort, mode, output: output?.schema }),
         ...given({ verify: verify && ((answer: unknown) => verify.make({ ...scope, answer })) }),
-      } as Parameters<typeof agent>[0])
+      }
+      return agent(options as AgentOptions<string>)
     },
   }
 }

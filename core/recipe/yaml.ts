@@ -40,7 +40,8 @@ function readDocument(text: string, file: string): { data: unknown; places: Plac
     const fault = document.errors[0] ?? document.warnings[0]
     if (fault) {
       const { line, col } = lines.linePos(fault.pos[0])
-      throw broken(fault.message, { line, column: col })
+      const isUnquoted = text.split("\n", line)[line - 1]?.includes("${{")
+      throw broken(`${fault.message}${isUnquoted ? "; put a text with ${{ … }} in quotes" : ""}`, { line, column: col })
     }
     const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
     return { data, places: createPlaces(document, text, lines) }
@@ -54,7 +55,7 @@ function readDocument(text: string, file: string): { data: unknown; places: Plac
 function checkFile(data: unknown, { file, places }: { file: string; places: Places }): RecipeFile {
   const parsed = recipeFile.safeParse(data)
   if (parsed.success) return parsed.data
-  const issue = narrow(parsed.error.issues[0]!)
+  const issue = narrow(firstOf(parsed.error.issues))
   if (issue.code === "unrecognized_keys") {
     const key = issue.keys[0]!
     throw new SousError("RECIPE_YAML_KEY_UNKNOWN", {
@@ -71,12 +72,19 @@ function checkFile(data: unknown, { file, places }: { file: string; places: Plac
 
 type Issue = z.core.$ZodIssue
 
+/** A key that does not exist says more than one that is missing because of it. */
+function firstOf(issues: readonly Issue[]): Issue {
+  return issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!
+}
+
 /** Of a union, the issue of the branch that was meant: the one whose type fits at least. */
 function narrow(issue: Issue): Issue {
   if (issue.code !== "invalid_union") return issue
   const meant = issue.errors.find(([first]) => first && !(first.code === "invalid_type" && first.path.length === 0))
-  const [first] = meant ?? []
-  if (first) return narrow({ ...first, path: [...issue.path, ...first.path] } as Issue)
+  if (meant) {
+    const inner = firstOf(meant)
+    return narrow({ ...inner, path: [...issue.path, ...inner.path] } as Issue)
+  }
   const expected = issue.errors.flatMap(([one]) => (one?.code === "invalid_type" ? [one.expected] : []))
   return { ...issue, message: `Invalid input: expected ${expected.join(" or ")}` }
 }

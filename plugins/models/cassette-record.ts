@@ -85,8 +85,7 @@ function createRecorder(file: string, folders: Folders): Recorder {
       const entry = { key: keyOf(elements), model: model.id, elements }
       const events: ModelEvent[] = []
       const keep = (fault?: RecordedFault) => {
-        const portable = JSON.parse(folders.hide(JSON.stringify(events))) as ModelEvent[]
-        cassette.entries.push({ ...entry, events: portable, ...(fault === undefined ? {} : { fault }) })
+        cassette.entries.push({ ...entry, events: folders.hide(events), ...(fault === undefined ? {} : { fault }) })
       }
       try {
         for await (const event of model.stream(request, { signal })) {

@@ -4,7 +4,7 @@
  * Invariant: a request that was not recorded is never answered: the failure shows how it differs from the nearest one that
  * was. Answers that nobody asked for fail the run's end.
  */
-import { createModelFault, type Model, type ModelEvent, type ModelFault, type ModelOptions, SousError } from "sous"
+import { createModelFault, type Model, type ModelFault, type ModelOptions, SousError } from "sous"
 import { type Cassette, type CassetteEntry, commonPrefix, loadCassette } from "./cassette-file.ts"
 import { createFolders, createNormalizer, keyOf, schemaKey } from "./cassette-key.ts"
 import { abortError } from "./fault.ts"
@@ -27,7 +27,7 @@ export async function replayModel(id: string, file: string, options: ModelOption
     async *stream(request, { signal }) {
       if (signal.aborted) throw abortError(signal)
       const { events, fault } = await player.take(normalise(request))
-      for (const event of JSON.parse(folders.show(JSON.stringify(events))) as ModelEvent[]) {
+      for (const event of folders.show(events)) {
         if (signal.aborted) throw abortError(signal)
         yield event
       }

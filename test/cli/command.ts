@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { createStage, type Stage } from "../package/stage.ts"
+import { createStage } from "../package/stage.ts"
 
 export interface Ended {
   code: number | null
@@ -38,11 +38,10 @@ export interface Place {
 }
 
 /** Builds the command once; `remove` takes it and every place away. */
-export function createCommand(): { stage: Stage; place(): Place; remove(): void } {
+export function createCommand(): { place(): Place; remove(): void } {
   const stage = createStage()
   const folders: string[] = []
   return {
-    stage,
     place() {
       const folder = realpathSync(mkdtempSync(join(tmpdir(), "sous-cli-")))
       folders.push(folder)

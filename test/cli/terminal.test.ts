@@ -8,7 +8,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createCommand, type Place } from "./command.ts"
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0
-const server = `sous-test-${process.pid}`
 let command: ReturnType<typeof createCommand>
 let place: Place
 
@@ -19,10 +18,11 @@ afterAll(() => command?.remove())
 beforeEach(() => {
   if (hasTmux) place = command.place()
 })
-afterEach(() => void spawnSync("tmux", ["-L", server, "kill-server"]))
+afterEach(() => void (hasTmux && spawnSync("tmux", ["-S", join(place.folder, "tmux"), "kill-server"])))
 
+/** Each test has a server of its own. */
 function tmux(...args: string[]): string {
-  return execFileSync("tmux", ["-L", server, "-f", "/dev/null", ...args], { encoding: "utf8" })
+  return execFileSync("tmux", ["-S", join(place.folder, "tmux"), "-f", "/dev/null", ...args], { encoding: "utf8" })
 }
 
 /** Starts the command in a terminal of 80 by 30 that stays open after it. */

@@ -43,7 +43,7 @@ export const rooms: readonly Room[] = [
   { name: "permission", holds: ["core/permission/"], may: ground },
   { name: "settings", holds: ["core/settings/"], may: [...ground, "registry", "permission"] },
   { name: "session", holds: ["core/session/"], may: [...ground, "hands"] },
-  { name: "spend", holds: ["core/recipe/spend.ts"], may: [...ground, "hands"] },
+  { name: "spend", holds: ["core/recipe/spend.ts", "core/recipe/spend-limit.ts"], may: [...ground, "hands"] },
   { name: "hooks", holds: ["core/hook-"], may: [...ground, "hands", "registry"] },
   { name: "engine", holds: ["core/engine.ts", "core/scope.ts", "core/slot.ts"], may: [...rules, "hands"] },
   { name: "context", holds: ["core/context/"], may: [...rules, "hands", "calls", "tool input", "engine"] },

@@ -4,12 +4,14 @@
  * Invariant: nothing of the checkout is within reach of what runs here; HOME is empty and there is no key.
  */
 import { execFileSync, spawnSync } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createStage, type Stage } from "./stage.ts"
 
+const root = fileURLToPath(new URL("../..", import.meta.url))
 const RECIPE = `import { agent, recipe, sh, z } from "sous"
 import { z as other } from "zod"
 
@@ -78,6 +80,22 @@ describe("the installed package", () => {
     const last = JSON.parse(stdout.trim().split("\n").at(-1) || "null") as { result?: unknown } | null
     expect({ status, stderr, result: last?.result }).toMatchObject({ status: 0, result: { status: "ok", output: 42 } })
     expect(readdirSync(folder).sort()).toEqual(["one.ts", "turns.yaml"])
+  })
+
+  it("brings its types: a recipe checks, and a wrong one does not", () => {
+    const wrong = RECIPE.replace("add.sum", "add.total")
+    const folder = emptyFolder({ "one.ts": RECIPE, "wrong.ts": wrong, "package.json": '{ "type": "module" }' })
+    symlinkSync(join(scratch, "prefix/lib/node_modules/sous/node_modules"), join(folder, "node_modules"))
+    const tsc = join(root, "node_modules/typescript/bin/tsc")
+    const flags = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2023"]
+    const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")]
+    const paths = ["one.ts", "wrong.ts"]
+    const { stdout } = spawnSync(process.execPath, [tsc, ...flags, ...types, ...paths], {
+      cwd: folder,
+      encoding: "utf8",
+    })
+    const errors = stdout.split("\n").filter((line) => line.includes("error"))
+    expect(errors).toEqual([expect.stringMatching(/^wrong\.ts\(.*Property 'total' does not exist/)])
   })
 
   it("says its version", () => {

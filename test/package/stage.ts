@@ -14,10 +14,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 export interface Stage {
   /** Absolute; holds package.json, dist/ and what else `files` names. */
   folder: string
-  /** esbuild's account of the bundle: which inputs and imports each output has. */
-  metafile: {
-    outputs: Record<string, { bytes: number; imports: { path: string; kind: string; external?: boolean }[] }>
-  }
+  /** esbuild's account of the bundle: which inputs each output has. */
+  metafile: { outputs: Record<string, { bytes: number; inputs: Record<string, unknown> }> }
   remove(): void
 }
 

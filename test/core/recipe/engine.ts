@@ -86,7 +86,7 @@ export interface TestRun {
 export interface TestRunOptions {
   agent?: FakeAgent
   /** Refuses calls, by their command or path. */
-  deny?: (text: string) => boolean
+  deny?: (text: string, rules: unknown) => boolean
   tools?: Tool[]
   hooks?: Hooks
   recipes?: Recipe[]
@@ -114,6 +114,8 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     registry: frozen,
     agents: [],
     mode: "default",
+    rules: [],
+    rulesWith: (more: readonly object[]) => more,
     secrets: { pattern: undefined },
     childEnv: {},
     hooks: createHookRunner(frozen.hooks, { emit, signal, clock }),
@@ -154,11 +156,11 @@ async function answer(agent: FakeAgent, request: AgentRequest): Promise<AgentOut
   return { ...outcome, result: typeof given === "string" ? { ok: true, value: given } : given }
 }
 
-async function call(scope: AgentScope, use: ToolUse, deny: (text: string) => boolean): Promise<Called> {
+async function call(scope: AgentScope, use: ToolUse, deny: NonNullable<TestRunOptions["deny"]>): Promise<Called> {
   const tool = scope.tools.get(use.name)!
   const result = { type: "tool_result" as const, tool_use_id: use.id }
   const { command, file_path } = use.input as { command?: string; file_path?: string }
-  if (deny(command ?? file_path ?? "")) {
+  if (deny(command ?? file_path ?? "", scope.engine.rules)) {
     const reason = "No rule allows it; add --allow-run"
     const denied = { behavior: "deny" as const, source: "approval" as const, reason, trace: [] }
     return { result, text: reason, isError: true, denied, cause: "denied", injected: [] }

