@@ -41,6 +41,8 @@ export interface KitOptions {
 export interface RunOptions {
   params?: Record<string, unknown>
   model?: string
+  /** Stands in for every model, whatever the settings, the recipe or a step name. */
+  standIn?: string
   fallbackModel?: string
   mode?: PermissionMode
   effort?: Effort

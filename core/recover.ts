@@ -47,13 +47,13 @@ export async function* recover(loop: Loop, state: LoopState, turn: Turn): AsyncG
 async function* recoverFault(
   loop: Loop,
   state: LoopState,
-  { fault, begun }: Turn & { kind: "fault" },
+  { fault }: Turn & { kind: "fault" },
 ): AsyncGenerator<EventBody, Next> {
   if (TOO_LONG.has(fault.fault)) return yield* shorten(loop, state, fault.excessTokens)
   if (!TRANSIENT.has(fault.fault)) return { stop: "model_error", error: describeFault(fault) }
   const retries = state.taken.stream_retried ?? 0
-  // Before the first byte the provider has already tried again by itself.
-  if (begun && retries < STREAM_RETRIES) {
+  // What the provider has tried again by itself, before the first byte, is not tried once more.
+  if (!fault.retried && retries < STREAM_RETRIES) {
     const delayMs = fault.retryAfterMs ?? Math.min(500 * 2 ** retries, 30_000)
     const message = `The model's answer broke off (${fault.message}); it is asked again in ${delayMs / 1000} s`
     yield { type: "notice", level: "warning", message }
@@ -77,6 +77,8 @@ async function* fallBack(loop: Loop, state: LoopState, why: string): AsyncGenera
     level: "warning",
     message: `The model "${state.model.id}" is replaced by "${model.id}": ${why}`,
   }
+  // Thinking is signed for the model that thought it.
+  loop.conversation.forgetThinking()
   const { maxOutput } = await limitsOf(model)
   return follow(state, "fell_back", { model, maxTokens: Math.min(state.maxTokens, maxOutput) })
 }

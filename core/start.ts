@@ -14,7 +14,9 @@ import { createHookRunner } from "./hook-runner.ts"
 import type { KitParts, Run, RunOptions } from "./kit.ts"
 import type { Model } from "./model.ts"
 import { runRecipe } from "./recipe/run.ts"
-import { createSpend } from "./recipe/spend.ts"
+import { checkParams } from "./recipe/param.ts"
+import { needsModel } from "./recipe/probe.ts"
+import { createSpend, type Spend } from "./recipe/spend.ts"
 import { createRunApprover } from "./run-approval.ts"
 import { compileRunRules } from "./run-rule.ts"
 import { createRunFolder } from "./session/store.ts"
@@ -23,7 +25,7 @@ import { createSlots } from "./slot.ts"
 import type { Recipe, RunResult } from "./step.ts"
 
 export interface StartOptions extends RunOptions {
-  /** Nothing can be done without a model: to have none is a fault of the start. */
+  /** Nothing can be done without a model: to have none is a fault of the start. A recipe is looked at for that. */
   needsModel?: boolean
 }
 
@@ -63,9 +65,10 @@ async function work(
 ): Promise<RunResult> {
   const { engine, close } = await options.opened
   try {
+    const params = await checkParams(recipe, options.params ?? {})
     // A model that cannot be opened is a fault of the start, not of the step that would have used it first.
     if (engine.defaultModel !== undefined) await engine.openModel(engine.defaultModel)
-    else if (options.needsModel) throw new SousError("MODEL_NOT_CONFIGURED", {})
+    else if (options.needsModel || needsModel(recipe, params)) throw new SousError("MODEL_NOT_CONFIGURED", {})
     return await runRecipe(engine, recipe, {
       params: options.params ?? {},
       inbox: () => options.inbox.splice(0),
@@ -122,13 +125,14 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
     rulesWith: (more) => compileRunRules(kit, recipe, { ...options, cwd, rules: [...(options.rules ?? []), ...more] }),
     mode: options.mode ?? settings.permissions.defaultMode,
     hooks: createHookRunner(registry.hooks, { emit, signal: options.signal, clock }),
-    spend: createSpend({ ...settings.budget, ...recipe.budget, ...options.budget }, { clock }),
+    spend: createRunSpend(kit, recipe, options),
     limits: limitsOf(kit, options),
-    openModel: (model) => {
+    openModel: (named) => {
+      const model = options.standIn ?? named
       if (!models.has(model)) models.set(model, openModel(kit, model, { ...options, env: all }))
       return models.get(model)!
     },
-    defaultModel: options.model ?? recipe.model ?? settings.model ?? fallbackId(kit, all),
+    defaultModel: options.standIn ?? options.model ?? recipe.model ?? settings.model ?? fallbackId(kit, all),
     fallbackModel: options.fallbackModel ?? settings.fallbackModel,
     approve: async () => undefined,
     canAsk: options.ask !== undefined || registry.hooks.some(({ event }) => event === "PermissionRequest"),
@@ -160,6 +164,14 @@ async function rootsOf(kit: KitParts, cwd: string): Promise<string[]> {
   )
   const real = await Promise.all(more.map((folder) => realpath(folder).catch(() => undefined)))
   return [cwd, ...real.filter((folder) => folder !== undefined)]
+}
+
+/** What the user allows, and below it what the recipe allows itself where this start says nothing about it. */
+function createRunSpend(kit: KitParts, recipe: Recipe<any, any, any>, options: RunOptions): Spend {
+  const { settings, clock } = kit
+  const root = createSpend({ ...settings.budget, ...options.budget }, { clock })
+  const own = Object.entries(recipe.budget ?? {}).filter(([limit]) => !Object.hasOwn(options.budget ?? {}, limit))
+  return own.length === 0 ? root : root.child(Object.fromEntries(own))
 }
 
 function limitsOf(kit: KitParts, options: RunOptions): Engine["limits"] {

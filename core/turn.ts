@@ -17,7 +17,7 @@ import { type Answer, type Progress, readAnswer } from "./stream.ts"
 /** What a request led to. */
 export type Turn =
   | { kind: "answer"; answer: Answer; text: string; early: ReadonlyMap<string, Promise<Called>> }
-  | { kind: "fault"; fault: ModelFault; begun: boolean }
+  | { kind: "fault"; fault: ModelFault }
   | { kind: "spent"; reason: string }
   | { kind: "aborted" }
 
@@ -55,7 +55,7 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
     else reservation.release()
     if (scope.signal.aborted) return { kind: "aborted" }
     if (isSousError(error)) throw error
-    return { kind: "fault", fault: asFault(error), begun: progress.begun }
+    return { kind: "fault", fault: asFault(error) }
   }
 }
 

@@ -9,7 +9,7 @@ export default recipe({
     max: z.coerce.number().int().positive().default(5).describe("attempts at most"),
     hint: z.string().default("").describe("anything the agent should know"),
   }),
-  permissions: { allow: ["Edit", "Write", "Bash(npm test)", "Bash(npm test *)"] },
+  permissions: { allow: ["Edit(./**)", "Bash(npm test)", "Bash(npm test *)"] },
 })
   .step(
     "green",
@@ -33,7 +33,7 @@ export default recipe({
     { title: "until the command passes" },
   )
   .output(({ green, params }) =>
-    green.rounds === 0 ? `\`${params.cmd}\` passed already` : `\`${params.cmd}\` passes after ${green.rounds} attempts`,
+    green.rounds === 0 ? `\`${params.cmd}\` passed already` : `\`${params.cmd}\` passes after attempt ${green.rounds}`,
   )
 
 /** The end of an output, where the cause usually stands. */

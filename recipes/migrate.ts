@@ -11,7 +11,7 @@ export default recipe({
     concurrency: z.coerce.number().int().positive().default(4).describe("files at once"),
     allowFailures: z.coerce.number().int().min(0).default(0).describe("files that may fail"),
   }),
-  permissions: { allow: ["Edit"] },
+  permissions: { allow: ["Edit(./**)"] },
 })
   .step("list", ({ params }) => tool("Glob", { pattern: params.files }))
   .step("change", ({ params, list }) =>
@@ -32,6 +32,9 @@ export default recipe({
     failed: change.failed.map(({ key, error }) => ({ file: key, error })),
   }))
 
+/** All files that Glob found; a list that was cut short would leave files behind without a word. */
 function filesOf(data: unknown): string[] {
-  return (data as { files?: string[] } | undefined)?.files ?? []
+  const { files, truncated } = data as { files: string[]; truncated: boolean }
+  if (truncated) throw new Error("The glob matches too many files: migrate them folder by folder")
+  return files
 }

@@ -29,6 +29,8 @@ export interface Conversation {
   contextTokens(): number
   /** Puts a shorter stand-in in the place of all messages before `keepFrom`. */
   compact(keepFrom: number, summary: string): void
+  /** Takes the thinking out of earlier answers, for a model that did not think it. */
+  forgetThinking(): void
   flush(): Promise<void>
 }
 
@@ -66,6 +68,10 @@ export function createConversation(frame: RequestFrame, transcript: Transcript):
       counted = { tokens: 0, upTo: -1 }
       transcript.append("compaction", { keepFrom, summary })
     },
+    forgetThinking() {
+      messages = messages.flatMap(withoutThinking)
+      transcript.append("thinking_forgotten", {})
+    },
     flush: () => transcript.flush(),
   }
 }
@@ -78,6 +84,13 @@ function withBreakpoint(messages: readonly MessageParam[]): readonly MessagePara
   if (block.type === "thinking" || block.type === "redacted_thinking") return messages
   const marked = { ...block, cache_control: { type: "ephemeral" } } as ContentBlockParam
   return messages.with(-1, { ...last, content: [...last.content.slice(0, -1), marked] } as MessageParam)
+}
+
+function withoutThinking(message: MessageParam): MessageParam[] {
+  if (message.role !== "assistant" || typeof message.content === "string") return [message]
+  const content = message.content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
+  if (content.length === message.content.length) return [message]
+  return content.length === 0 ? [] : [{ ...message, content }]
 }
 
 function byteLength(value: unknown): number {

@@ -89,11 +89,15 @@ function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | un
   const { words, assignments } = segment
   if (words.length === 0 && assignments.length === 0) return {}
   const paths = coverage.unit.bySegment.get(segment) ?? []
+  // Rules come first, so that the decision can name the one that counted.
+  const byRule = hidesFromGuards(paths, coverage)
+    ? undefined
+    : (coverByFlag(segment, coverage) ?? coverByRule(segment, coverage))
+  if (byRule) return byRule
   const plain = coverage.classifier ? coverPlainly(segment, coverage) : undefined
   if (plain) return plain
   if (coverage.mode === "all" && coversByMode(segment, paths, coverage.facts)) return {}
-  if (hidesFromGuards(paths, coverage)) return undefined
-  return coverByFlag(segment, coverage) ?? coverByRule(segment, coverage) ?? coverThrough(segment, coverage)
+  return coverThrough(segment, coverage)
 }
 
 function coverList(segments: readonly Segment[], coverage: SegmentCoverage): Covered | undefined {

@@ -35,10 +35,11 @@ export interface Covered {
 export function coverPath(unit: PathUnit, coverage: Coverage): Covered | undefined {
   const { facts, classifier, mode } = coverage
   if (!unit.exact || hidesRefused(unit, coverage)) return undefined
+  const byRule = coverPathByRule(unit, coverage)
+  if (byRule) return byRule
   if (classifier && unit.access === "read" && liesIn(unit, readableFolders(facts))) return {}
   const byMode = mode === "all" || (mode === "tools" && unit.from === "tool")
-  if (byMode && unit.access === "write" && liesIn(unit, facts.roots)) return {}
-  return coverPathByRule(unit, coverage)
+  return byMode && unit.access === "write" && liesIn(unit, facts.roots) ? {} : undefined
 }
 
 /** Covers a path by a flag or a rule alone. */

@@ -137,7 +137,7 @@ function placesOf(operand: Operand, segment: Segment, facts: PermissionFacts): P
 function isVital(word: ShellWord, segment: Segment, facts: PermissionFacts): boolean {
   return pathsOf(word, segment).some((path) => {
     const real = facts.paths.get(path)?.real
-    return isVitalPath(path, facts, word.emptied) || (real !== undefined && isVitalPath(real, facts))
+    return [path, real].some((one) => one !== undefined && isVitalPath(one, facts, word.emptied))
   })
 }
 

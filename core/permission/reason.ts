@@ -41,23 +41,16 @@ export function describeTarget(call: PermissionCall, target: Target | undefined)
 
 /** The flag and the rules that would allow what is not covered: `run again with --allow-run=npm, or add …`. */
 export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
-  const missing = uncovered(units, coverage)
-  const flags = flagsFor(missing, coverage)
-  const rules = suggestRules(units, coverage)
-  const add =
-    rules.length > 0
-      ? `add the ${rules.length > 1 ? "rules" : "rule"} ${rules.map((rule) => `"${rule}"`).join(" and ")}`
-      : ""
-  const again = flags.length > 0 ? `run again with ${flags.join(" ")}` : ""
-  const trouble = missing.find((unit) => unit.kind === "command" && unit.analysis.trouble !== undefined) as
-    | CommandUnit
-    | undefined
-  if (trouble)
-    return `no rule or flag can allow a command of which ${trouble.analysis.trouble}; write it as simple commands`
-  return (
-    [again, add].filter((part) => part !== "").join(", or ") ||
-    "no exact rule can allow it; write it as simple commands"
-  )
+  const commands = units.filter((unit) => unit.kind === "command")
+  const trouble = commands.find(({ analysis }) => analysis.trouble !== undefined)?.analysis.trouble
+  if (trouble !== undefined) return `no rule or flag can allow a command when ${trouble}; write it as simple commands`
+  const flags = flagsFor(uncovered(units, coverage), coverage)
+  const rules = suggestRules(units, coverage).map((rule) => `"${clip(rule)}"`)
+  const parts = [
+    ...(flags.length > 0 ? [`run again with ${flags.join(" ")}`] : []),
+    ...(rules.length > 0 ? [`add the ${rules.length > 1 ? "rules" : "rule"} ${rules.join(" and ")}`] : []),
+  ]
+  return parts.length > 0 ? parts.join(", or ") : "no exact rule can allow it; write it as simple commands"
 }
 
 /** The rules that `always` would add, one for each part that is not covered; empty when a part has no exact one. */

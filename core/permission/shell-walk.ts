@@ -269,7 +269,9 @@ function push(
   const { bases } = walk.state
   const words = splitWords(part.words)
   const found = unwrap(words, stdin)
-  const opaque = part.opaque ?? found.find((one) => one.kind === "opaque")?.why
+  // A word that falls apart may leave nothing, and then still stands for something that nobody knows.
+  const asWritten = words.length === part.words.length ? [] : unwrap(part.words, stdin)
+  const opaque = part.opaque ?? [...found, ...asWritten].find((one) => one.kind === "opaque")?.why
   const segment: Segment = {
     assignments: [],
     redirects: [],

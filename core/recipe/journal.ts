@@ -104,24 +104,39 @@ function parseLine(text: string, at: { file: string; line: number }): JournalLin
   throw new SousError("JOURNAL_CORRUPT", { ...at, reason: "is no entry" })
 }
 
-/** Lines to the end of a file. Whoever waits for the disk shares one write and one sync with all who wait then. */
+/**
+ * Lines to the end of a file. Whoever waits for the disk shares one write and one sync with all who wait then. Lines
+ * that could not be written stay for the next attempt, and half a line does not stay in front of it.
+ */
 function createWriter(file: string, handle: FileHandle) {
   let pending: string[] = []
-  let synced: Promise<void> = Promise.resolve()
+  let size = 0
+  let last: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   const write = async () => {
     next = undefined
-    const text = pending.join("")
+    if (pending.length === 0) return
+    const lines = pending
     pending = []
-    if (text === "") return
-    await handle.appendFile(text)
-    await handle.datasync()
+    const bytes = Buffer.from(lines.join(""))
+    try {
+      await handle.appendFile(bytes)
+      await handle.datasync()
+      size += bytes.length
+    } catch (cause) {
+      pending = [...lines, ...pending]
+      await handle.truncate(size).catch(() => {})
+      unwritable(file, cause)
+    }
   }
   return {
     add: (line: string) => void pending.push(line),
     async sync(): Promise<void> {
-      next ??= synced = synced.then(write)
-      await next.catch((cause) => unwritable(file, cause))
+      if (next === undefined) {
+        next = last.then(write)
+        last = next.catch(() => {})
+      }
+      await next
     },
   }
 }

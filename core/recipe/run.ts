@@ -156,8 +156,8 @@ function exitOf(status: RunStatus, { reason }: AbortSignal): number {
 
 /** The result, or that the journal could not be written to its end. */
 async function closeJournal(journal: Journal, result: RunResult): Promise<RunResult> {
+  journal.add({ type: "run_end", status: result.status, exit: result.exit })
   try {
-    await journal.sync({ type: "run_end", status: result.status, exit: result.exit })
     await journal.close()
     return result
   } catch (error) {

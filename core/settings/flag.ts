@@ -153,7 +153,7 @@ export function optionsOfFlags(
   values: FlagValues,
   settings: EffectiveSettings,
   from: { cwd: string; home?: string | undefined },
-): { flags: FlagGrants; budget: Budget; model?: string; record?: string } {
+): { flags: FlagGrants; budget: Budget; model?: string; record?: string; standIn?: string } {
   const isStrong = (key: string) => ["managed", "cli"].includes(settings.origins.get(key)?.scope ?? "")
   const budget = Object.entries(settings.budget).filter(([name]) => isStrong(`budget.${name}`))
   const record = values.record === undefined ? undefined : resolveWritten(values.record, from.cwd, from.home)
@@ -161,6 +161,8 @@ export function optionsOfFlags(
     flags: grantsOfFlags(values, from),
     budget: Object.fromEntries(budget),
     ...given({ model: isStrong("model") ? settings.model : undefined, record }),
+    // A replay never reaches the network, whatever model a step names.
+    ...(values.replay === undefined || settings.model === undefined ? {} : { standIn: settings.model }),
   }
 }
 

@@ -26,7 +26,7 @@ export async function parseScript(text: string, name: string): Promise<Script> {
     throw invalid(`${name}:${lines.linePos(broken.pos[0]).line}`, { problem, mend: "correct its YAML" })
   }
   const parsed = turnSchemas.script.safeParse(document.toJS())
-  if (parsed.success) return parsed.data
+  if (parsed.success) return remember(parsed.data)
   const problem = describe(parsed.error)
   throw invalid(`${name}${lineOf(problem.path)}`, problem)
 
@@ -36,8 +36,17 @@ export async function parseScript(text: string, name: string): Promise<Script> {
   }
 }
 
-/** Checks a script given as data. Throws MODEL_SCRIPT_INVALID. */
-export function checkScript(input: ScriptInput, name = "the script"): Script {
+/** Scripts that came out of `loadScript`: they are whole already. */
+const loaded = new WeakSet<object>()
+
+function remember(script: Script): Script {
+  loaded.add(script)
+  return script
+}
+
+/** Checks a script given as data; one that was loaded passes as it is. Throws MODEL_SCRIPT_INVALID. */
+export function checkScript(input: ScriptInput | Script, name = "the script"): Script {
+  if (loaded.has(input)) return input as Script
   const parsed = turnSchemas.script.safeParse(input)
   if (!parsed.success) throw invalid(name, describe(parsed.error))
   return parsed.data

@@ -9,14 +9,14 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo, Socket } from "node:net"
 import { isModelFault } from "sous"
 import type { RequestBody } from "../models/request.ts"
-import type { ScriptInput, TurnInput } from "../models/turn.ts"
+import type { Script, ScriptInput, TurnInput } from "../models/turn.ts"
 import { estimateTokens } from "../models/turn-event.ts"
 import { checkScript } from "../models/turn-file.ts"
 import { createTurnList, type TurnList, type TurnMaker } from "../models/turn-list.ts"
 import { sendError, sendJson, sendTurn } from "./reply.ts"
 
-/** Turns, a whole script, or a function that makes a turn for each request. */
-export type TurnSource = readonly TurnInput[] | ScriptInput | TurnMaker
+/** Turns, a whole script, what `loadScript` has read, or a function that makes a turn for each request. */
+export type TurnSource = readonly TurnInput[] | ScriptInput | Script | TurnMaker
 
 export interface ModelServerOptions {
   /** What the Models API says, by id, in tokens. Left out: a million in, 128,000 out, whatever the id. */

@@ -10,7 +10,10 @@ import { answering, Refused } from "./refusal.ts"
 import { displayPath, runRipgrep } from "./ripgrep.ts"
 import { count } from "./text.ts"
 
-const MAX_FILES = 100
+/** Files that the model is shown. */
+const SHOWN_FILES = 100
+/** Files that a recipe gets. */
+const KEPT_FILES = 20_000
 const TIMEOUT_MS = 20_000
 
 const input = z.strictObject({
@@ -67,7 +70,7 @@ async function findFiles(cwd: string, pattern: string, context: ToolContext): Pr
   const noise = [".git", "node_modules"].filter((name) => !`${cwd}/${pattern}`.includes(name))
   const search = { files: [] as string[], total: 0 }
   const take = (file: string) => {
-    if (search.total++ < MAX_FILES) search.files.push(file)
+    if (search.total++ < KEPT_FILES) search.files.push(file)
     return true
   }
   const globs = [pattern, ...noise.map((name) => `!**/${name}`)].map((glob) => `--glob=${glob}`)
@@ -78,9 +81,10 @@ async function findFiles(cwd: string, pattern: string, context: ToolContext): Pr
 
 function describe(files: readonly string[], { total, timedOut }: Search): string {
   const notes = []
+  const shown = files.slice(0, SHOWN_FILES)
   if (files.length === 0) notes.push("No files match.")
-  if (total > files.length)
-    notes.push(`(the newest ${files.length} of ${count(total, "file")}; narrow the pattern or the path)`)
+  if (total > shown.length)
+    notes.push(`(the newest ${shown.length} of ${count(total, "file")}; narrow the pattern or the path)`)
   if (timedOut) notes.push(`(ended after ${TIMEOUT_MS / 1000} s: not everything was searched; narrow the path)`)
-  return [...files, ...notes].join("\n")
+  return [...shown, ...notes].join("\n")
 }

@@ -23,7 +23,7 @@ git("add", ".")
 git("-c", "user.name=tour", "-c", "user.email=tour@localhost", "commit", "--quiet", "--message", "A slug that is not right yet")
 
 const server = await createModelServer(await loadScript(join(here, "script.yaml")))
-const args = ["run", join(root, "recipes", "green.ts"), "--allow-run=npm", "--allow-write"]
+const args = ["run", join(root, "recipes", "green.ts"), "--grant"]
 say(`\n$ sous ${["run", "recipes/green.ts", ...args.slice(2)].join(" ")}\n`)
 const code = await sous(args)
 await server.close({ abandon: code !== 0 })
@@ -39,7 +39,7 @@ The test passes. That was a scripted model; with a key the same recipe works on 
 
   export ANTHROPIC_API_KEY=…
   cd your-project
-  npx --prefix ${root} sous run green --allow-run=npm --allow-write
+  npx --prefix ${root} sous run green --grant
 
 Next: README.md shows a recipe of one file, a plugin and a hook.`)
 

@@ -4,7 +4,16 @@
  * Invariant: nothing of the checkout is within reach of what runs here; HOME is empty and there is no key.
  */
 import { execFileSync, spawnSync } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -85,7 +94,11 @@ describe("the installed package", () => {
   it("brings its types: a recipe checks, and a wrong one does not", () => {
     const wrong = RECIPE.replace("add.sum", "add.total")
     const folder = emptyFolder({ "one.ts": RECIPE, "wrong.ts": wrong, "package.json": '{ "type": "module" }' })
-    symlinkSync(join(scratch, "prefix/lib/node_modules/sous/node_modules"), join(folder, "node_modules"))
+    // As a local install lays them out.
+    const installed = join(scratch, "prefix/lib/node_modules/sous")
+    mkdirSync(join(folder, "node_modules"))
+    symlinkSync(installed, join(folder, "node_modules/sous"))
+    symlinkSync(join(installed, "node_modules/zod"), join(folder, "node_modules/zod"))
     const tsc = join(root, "node_modules/typescript/bin/tsc")
     const flags = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2023"]
     const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")]

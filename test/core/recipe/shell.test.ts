@@ -6,7 +6,10 @@ import { joinCommand, quote } from "../../../core/recipe/shell.ts"
 const command = (parts: TemplateStringsArray, ...values: unknown[]) => joinCommand(parts, values)
 /** The words that bash makes of a command's arguments. */
 function words(text: string): string[] {
-  const out = execFileSync("bash", ["-c", `show() { printf '%s\\0' "$@"; }; ${text}`], { encoding: "utf8" })
+  const out = execFileSync("bash", ["-c", `show() { printf '%s\\0' "$@"; }; ${text}`], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  })
   return out.split("\0").slice(0, -1)
 }
 

@@ -68,7 +68,8 @@ describe("Glob", () => {
     expect(text.split("\n")).toHaveLength(101)
     expect(text).toContain("(the newest 100 of 103 files; narrow the pattern or the path)")
     expect(text.startsWith("f102.txt\n")).toBe(true)
-    expect(data).toMatchObject({ total: 103, truncated: true })
+    expect(data).toMatchObject({ total: 103, truncated: false })
+    expect((data as { files: string[] }).files).toHaveLength(103)
   })
 
   test("says when nothing matches, and refuses a folder that is none", async () => {
