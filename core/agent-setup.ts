@@ -30,7 +30,7 @@ export interface AgentSetup {
   identity: AgentIdentity
   step: AgentStep<any>
   tools: ReadonlyMap<string, Tool>
-  filters: readonly string[]
+  filters: readonly (readonly string[])[]
   mode: PermissionMode
   model: string
   spend: Spend
@@ -51,7 +51,7 @@ export function selectTools(
   engine: Engine,
   available: ReadonlyMap<string, Tool>,
   entries: readonly string[] | undefined,
-): { tools: ReadonlyMap<string, Tool>; filters: string[] } {
+): { tools: ReadonlyMap<string, Tool>; filters: string[][] } {
   const usable = [...available].filter(
     ([, tool]) => !isRemoved(engine.rules, [tool.name, ...(tool.ruleName ? [tool.ruleName] : [])]),
   )
@@ -69,7 +69,7 @@ export function selectTools(
   }
   return {
     tools: new Map(usable.filter(([name]) => wanted.has(name))),
-    filters: entries.filter((entry) => entry.includes("(")),
+    filters: entries.some((entry) => entry.includes("(")) ? [[...entries]] : [],
   }
 }
 

@@ -16,8 +16,8 @@ export interface AgentScope {
   readonly agent: AgentIdentity
   readonly caller: "model" | "recipe"
   readonly tools: ReadonlyMap<string, Tool>
-  /** Entries such as `Bash(npm test*)` that narrow their tool; they never grant. */
-  readonly filters: readonly string[]
+  /** Entries such as `Bash(npm test*)` that narrow their tool, a list for each agent on the way down; they never grant. */
+  readonly filters: readonly (readonly string[])[]
   readonly spend: Spend
   readonly signal: AbortSignal
   readonly sessionId: string
@@ -42,7 +42,7 @@ export interface ScopeOptions {
   spend: Spend
   signal: AbortSignal
   tools?: ReadonlyMap<string, Tool>
-  filters?: readonly string[]
+  filters?: readonly (readonly string[])[]
   sessionId?: string
   transcriptPath?: string
   cwd?: string

@@ -35,6 +35,6 @@ export default recipe({
 /** All files that Glob found; a list that was cut short would leave files behind without a word. */
 function filesOf(data: unknown): string[] {
   const { files, truncated } = data as { files: string[]; truncated: boolean }
-  if (truncated) throw new Error("The glob matches too many files: migrate them folder by folder")
+  if (truncated === true) throw new Error("The glob matches too many files: migrate them folder by folder")
   return files
 }

@@ -4,7 +4,7 @@
  * Invariant: what does not parse, is too long or holds odd characters carries `trouble` and is never allowed without a
  * question, while refusals still look at a rough cut of its text.
  */
-import { type Analysis, flatten, type InnerCommand, type Segment, type ShellRedirect } from "./segment.ts"
+import { type Analysis, flatten, type Segment, type ShellRedirect } from "./segment.ts"
 import { walkCommand } from "./shell-walk.ts"
 import { literalWord, type ShellWord, useWalker } from "./shell-word.ts"
 import { unwrap } from "./wrapper.ts"
@@ -12,6 +12,7 @@ import { unwrap } from "./wrapper.ts"
 /** Longer commands are never allowed without a question, in characters. */
 export const MAX_COMMAND_CHARS = 10_000
 const MAX_CACHED = 300
+const MAX_ROUGH_DEPTH = 2000
 
 let parser: typeof import("unbash") | undefined
 const cache = new Map<string, Analysis>()
@@ -101,19 +102,18 @@ function roughSegment(piece: string, cwd: string): Segment {
   return roughCommand(words, redirects, cwd)
 }
 
+/** Follows wrappers and shells inwards one by one: quotes are gone, so that a string is just the words that follow. */
 function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedirect[], cwd: string): Segment {
-  const inner = unwrap(words, []).flatMap((found): InnerCommand[] => {
-    if (found.kind !== "command") return []
-    return [{ segments: [roughCommand(found.words, [], cwd)], at: found.at, clear: false }]
-  })
-  return {
-    words,
-    assignments: [],
-    redirects,
-    bases: [cwd],
-    moved: false,
-    nested: true,
-    inner,
-    opaque: "it does not parse",
+  const chain: { words: readonly ShellWord[]; at: number }[] = [{ words, at: 0 }]
+  while (chain.length < MAX_ROUGH_DEPTH) {
+    const outer = chain.at(-1)!.words
+    const at = unwrap(outer, []).find(({ kind, at: begin }) => kind !== "opaque" && begin > 0 && begin < outer.length)?.at
+    if (at === undefined) break
+    chain.push({ words: outer.slice(at), at })
   }
+  return chain.reduceRight((inner: Segment | undefined, link, i): Segment => {
+    const next = inner && { segments: [inner], at: chain[i + 1]!.at, clear: false }
+    const place = { bases: [cwd], moved: false, nested: true, opaque: "it does not parse" }
+    return { words: link.words, assignments: [], redirects: i === 0 ? redirects : [], ...place, inner: next ? [next] : [] }
+  }, undefined)!
 }

@@ -31,8 +31,11 @@ import { pathsOf, type Unit, unitsOf } from "./unit.ts"
 export interface DecideExtra {
   /** Allow rules of this conversation. They never beat a deny or ask rule. */
   grants?: readonly RuleSource[]
-  /** A step's entries such as `Bash(npm test*)`: a call whose tool they name has to fit one of them. They grant nothing. */
-  filters?: readonly string[]
+  /**
+   * A step's entries such as `Bash(npm test*)`: a call whose tool they name has to fit one of them. They grant nothing. A
+   * list for each agent on the way down: a call has to pass them all.
+   */
+  filters?: readonly (readonly string[])[]
 }
 
 /** Everything that the sources look at. */
@@ -40,7 +43,7 @@ interface Subject {
   call: PermissionCall
   rules: RuleSet
   facts: PermissionFacts
-  filters: readonly string[]
+  filters: readonly (readonly string[])[]
   units: readonly Unit[]
   coverage: Coverage
 }
@@ -162,8 +165,9 @@ function denyRule({ call, units, rules, facts }: Subject): Match | undefined {
   }
 }
 
-function filters({ call, units, filters: texts, coverage, rules }: Subject): Match | undefined {
-  const failed = passesFilters(texts, units, { ...coverage, names: namesOf(call), anchors: rules.anchors })
+function filters({ call, units, filters: lists, coverage, rules }: Subject): Match | undefined {
+  const asked = { ...coverage, names: namesOf(call), anchors: rules.anchors }
+  const failed = lists.map((texts) => passesFilters(texts, units, asked)).find((list) => list !== undefined)
   if (failed === undefined) return undefined
   const list = failed.map((text) => `"${text}"`).join(", ")
   const rule: RuleSource = { text: failed[0]!, behavior: "deny", scope: "recipe" }

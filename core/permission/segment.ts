@@ -51,7 +51,13 @@ export interface Analysis {
   forkBomb: boolean
 }
 
-/** Every segment below a list, depth first. */
+/** Every segment below a list, outer ones before what they run. */
 export function flatten(segments: readonly Segment[]): Segment[] {
-  return segments.flatMap((segment) => [segment, ...segment.inner.flatMap((inner) => flatten(inner.segments))])
+  const all: Segment[] = []
+  const waiting = [...segments].reverse()
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    all.push(next)
+    for (const { segments: inner } of next.inner.toReversed()) for (const one of inner.toReversed()) waiting.push(one)
+  }
+  return all
 }
