@@ -42,7 +42,7 @@ async function bundle(outdir) {
     banner: {
       js: 'import { createRequire as __sousRequire } from "node:module"; const require = __sousRequire(import.meta.url);',
     },
-    plugins: [englishOnly, yamlAsModule],
+    plugins: [englishOnly, yamlAsModule, together],
     metafile: true,
     logLevel: "warning",
   })
@@ -58,6 +58,43 @@ const englishOnly = {
   setup(build) {
     build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
       contents: 'export { default as en } from "./en.js"',
+    }))
+  },
+}
+
+/** What every run of an agent needs; see `together`. */
+const EVERY_RUN = [
+  "./core/error.ts",
+  "./core/kit.ts",
+  "./core/recipe/load.ts",
+  "./core/settings/command-line.ts",
+  "./core/settings/flag.ts",
+  "./core/settings/load.ts",
+  "./core/settings/plugin-file.ts",
+  "./core/settings/scopes.ts",
+  "./plugins/default.ts",
+  "./plugins/render/input.ts",
+  "./plugins/render/screen.ts",
+  "./plugins/render/show.ts",
+]
+
+/**
+ * cli.ts loads its parts one by one, where they are needed. Those that every run needs become one part here: finding and
+ * reading a file takes Node a millisecond, and there would be dozens.
+ */
+const together = {
+  name: "together",
+  setup(build) {
+    build.onResolve({ filter: /^every-run$/ }, () => ({ path: "every-run", namespace: "together" }))
+    build.onLoad({ filter: /.*/, namespace: "together" }, () => ({
+      contents: EVERY_RUN.map((path) => `export * as "${path}" from "${path}"`).join("\n"),
+      resolveDir: root,
+    }))
+    build.onLoad({ filter: /[\\/]cli\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(/\bimport\("([^"]+)"\)/g, (lazy, name) =>
+        EVERY_RUN.includes(name) ? `import("every-run").then((all) => all["${name}"])` : lazy,
+      ),
+      loader: "ts",
     }))
   },
 }

@@ -135,7 +135,8 @@ export async function createKit(options: KitOptions): Promise<Kit> {
   }
   return {
     run: (recipe, runOptions = {}) => start(recipe, runOptions),
-    prompt: (text, promptOptions = {}) => start(promptRecipe(text, promptOptions), { ...promptOptions, needsModel: true }),
+    prompt: (text, promptOptions = {}) =>
+      start(promptRecipe(text, promptOptions), { ...promptOptions, needsModel: true }),
     recipe: (name) => parts.registry.recipes.find((one) => one.name === name),
     describe: () => describe(parts),
     async close() {

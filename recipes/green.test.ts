@@ -35,7 +35,12 @@ test("green asks no model when the command passes already", async () => {
 })
 
 test("green fails, and says so, when its attempts are used up", async () => {
-  const run = await runRecipe(green, { files, params: { ...params, max: 2 }, flags, model: [{ text: "I give up." }, { text: "Again." }] })
+  const run = await runRecipe(green, {
+    files,
+    params: { ...params, max: 2 },
+    flags,
+    model: [{ text: "I give up." }, { text: "Again." }],
+  })
   assert.equal(run.status, "failed")
   assert.match(run.failure?.error ?? "", /does not hold after 2 rounds/)
 })

@@ -3,7 +3,12 @@ import { test } from "node:test"
 import { runRecipe } from "sous/testing"
 import migrate from "./migrate.ts"
 
-const files = { "src/a.js": "var a = 1\n", "src/b.js": "var b = 2\n", "src/c.js": "var c = 3\n", "other.js": "var d = 4\n" }
+const files = {
+  "src/a.js": "var a = 1\n",
+  "src/b.js": "var b = 2\n",
+  "src/c.js": "var c = 3\n",
+  "other.js": "var d = 4\n",
+}
 const params = {
   files: "src/*.js",
   task: "Replace var with const.",
@@ -39,7 +44,10 @@ test("migrate feeds a failed check back, and counts the file as failed when it n
   })
   assert.equal(run.status, "degraded", JSON.stringify(run.failure))
   assert.equal(run.exit, 6)
-  assert.deepEqual(run.output?.failed.map(({ file }) => file), ["src/b.js"])
+  assert.deepEqual(
+    run.output?.failed.map(({ file }) => file),
+    ["src/b.js"],
+  )
   const asked = run.requests.filter(({ messages }) => JSON.stringify(messages[0]).includes("src/b.js"))
   assert.match(JSON.stringify(asked[1]?.messages.at(-1)), /does not pass its check yet/)
 })

@@ -14,7 +14,8 @@ after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force:
 function repository(before: string, changed: string): string {
   const cwd = mkdtempSync(join(tmpdir(), "sous-review-"))
   folders.push(cwd)
-  const git = (...args: string[]) => execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@localhost", ...args], { cwd })
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@localhost", ...args], { cwd })
   git("init", "--quiet", "--initial-branch=main")
   writeFileSync(join(cwd, "page.js"), before)
   git("add", ".")
@@ -27,10 +28,16 @@ const claim = (line: number, problem: string) => ({ file: "page.js", line, probl
 
 test("review verifies each finding by itself and reports both kinds", async () => {
   const run = await runRecipe(review, {
-    cwd: repository("export const last = (list) => list[list.length - 1]\n", "export const last = (list) => list[list.length]\n"),
+    cwd: repository(
+      "export const last = (list) => list[list.length - 1]\n",
+      "export const last = (list) => list[list.length]\n",
+    ),
     model: {
       turns: [
-        { expect: { last_user_contains: "+export const last" }, json: { findings: [claim(1, "off by one"), claim(1, "no type")] } },
+        {
+          expect: { last_user_contains: "+export const last" },
+          json: { findings: [claim(1, "off by one"), claim(1, "no type")] },
+        },
         { when: { first_user_contains: "off by one" }, tool: { Read: { file_path: "page.js" } } },
         { when: { first_user_contains: "off by one" }, json: { real: true, why: "length is past the end" } },
         { when: { first_user_contains: "no type" }, json: { real: false, why: "it is JavaScript" } },

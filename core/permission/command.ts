@@ -7,12 +7,14 @@
 import { type Analysis, flatten, type Segment, type ShellRedirect } from "./segment.ts"
 import { walkCommand } from "./shell-walk.ts"
 import { literalWord, type ShellWord, useWalker } from "./shell-word.ts"
-import { unwrap } from "./wrapper.ts"
+import { SHELL_NAMES, unwrap } from "./wrapper.ts"
+import { wrappers } from "./wrapper-table.ts"
 
 /** Longer commands are never allowed without a question, in characters. */
 export const MAX_COMMAND_CHARS = 10_000
 const MAX_CACHED = 300
-const MAX_ROUGH_DEPTH = 2000
+/** Wrappers around wrappers that are looked at one by one; further ones are skipped. */
+const MAX_ROUGH_DEPTH = 24
 
 let parser: typeof import("unbash") | undefined
 const cache = new Map<string, Analysis>()
@@ -105,15 +107,31 @@ function roughSegment(piece: string, cwd: string): Segment {
 /** Follows wrappers and shells inwards one by one: quotes are gone, so that a string is just the words that follow. */
 function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedirect[], cwd: string): Segment {
   const chain: { words: readonly ShellWord[]; at: number }[] = [{ words, at: 0 }]
-  while (chain.length < MAX_ROUGH_DEPTH) {
+  for (let depth = 0; depth <= MAX_ROUGH_DEPTH; depth++) {
     const outer = chain.at(-1)!.words
-    const at = unwrap(outer, []).find(({ kind, at: begin }) => kind !== "opaque" && begin > 0 && begin < outer.length)?.at
+    const at = depth < MAX_ROUGH_DEPTH ? nextCommand(outer) : lastCommand(outer)
     if (at === undefined) break
     chain.push({ words: outer.slice(at), at })
   }
   return chain.reduceRight((inner: Segment | undefined, link, i): Segment => {
     const next = inner && { segments: [inner], at: chain[i + 1]!.at, clear: false }
     const place = { bases: [cwd], moved: false, nested: true, opaque: "it does not parse" }
-    return { words: link.words, assignments: [], redirects: i === 0 ? redirects : [], ...place, inner: next ? [next] : [] }
+    return {
+      words: link.words,
+      assignments: [],
+      redirects: i === 0 ? redirects : [],
+      ...place,
+      inner: next ? [next] : [],
+    }
   }, undefined)!
+}
+
+function nextCommand(words: readonly ShellWord[]): number | undefined {
+  return unwrap(words, []).find(({ kind, at }) => kind !== "opaque" && at > 0 && at < words.length)?.at
+}
+
+/** The first word that is neither a wrapper nor anything that wrappers take. */
+function lastCommand(words: readonly ShellWord[]): number | undefined {
+  const at = words.findIndex(({ raw }) => !wrappers.has(raw) && !SHELL_NAMES.has(raw) && !/^-|^\w+=|^\d/.test(raw))
+  return at > 0 ? at : undefined
 }

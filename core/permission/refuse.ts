@@ -185,7 +185,7 @@ function textsOfCommand({ analysis }: CommandUnit): Texts {
 
 function textsOfSegment({ words, assignments }: Segment): string[] {
   if (words.length === 0) return []
-  const variants = Math.max(...words.map((word) => word.guesses.length))
+  const variants = words.reduce((most, word) => Math.max(most, word.guesses.length), 1)
   const guesses = Array.from({ length: Math.min(variants, 16) }, (_, i) =>
     splitWords(words).map((word) => word.guesses[Math.min(i, word.guesses.length - 1)]!),
   )

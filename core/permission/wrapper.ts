@@ -46,7 +46,7 @@ function unwrapPlain(words: readonly ShellWord[], wrapper: Wrapper): Unwrapped[]
 }
 
 function unwrapSpecial(name: string, words: readonly ShellWord[], stdin: readonly string[]): Unwrapped[] | undefined {
-  if (SHELLS.has(name)) return unwrapShell(words, stdin)
+  if (SHELL_NAMES.has(name)) return unwrapShell(words, stdin)
   if (INTERPRETERS.test(name)) return unwrapInterpreter(words)
   switch (name) {
     case "command":
@@ -73,7 +73,18 @@ function unwrapSpecial(name: string, words: readonly ShellWord[], stdin: readonl
   }
 }
 
-const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash"])
+/** Programs that run what `-c` hands them, or what is written to them. */
+export const SHELL_NAMES: ReadonlySet<string> = new Set([
+  "sh",
+  "bash",
+  "dash",
+  "zsh",
+  "ksh",
+  "mksh",
+  "ash",
+  "fish",
+  "rbash",
+])
 const INTERPRETERS =
   /^(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|Rscript|osascript|tclsh|pwsh)[\d.]*$/
 

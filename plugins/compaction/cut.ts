@@ -21,7 +21,8 @@ function propose({ messages, excessTokens, focus }: CompactionRequest) {
   const goal = Math.max(total * (1 - KEEP), (excessTokens ?? 0) * CHARS_PER_TOKEN * 1.2)
   let dropped = 0
   for (let index = 0; index < messages.length; index++) {
-    if (dropped >= goal && startsRound(messages, index)) return { keepFrom: index, summary: summarise(messages, index, focus) }
+    if (dropped >= goal && startsRound(messages, index))
+      return { keepFrom: index, summary: summarise(messages, index, focus) }
     dropped += sizes[index]!
   }
   const lastRound = messages.findLastIndex((_, index) => startsRound(messages, index))

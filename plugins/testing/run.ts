@@ -7,7 +7,16 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { createKit, type ModelProvider, type ModelRequest, type Plugin, type Recipe, type RunEvent, type RunOptions, type RunResult } from "sous"
+import {
+  createKit,
+  type ModelProvider,
+  type ModelRequest,
+  type Plugin,
+  type Recipe,
+  type RunEvent,
+  type RunOptions,
+  type RunResult,
+} from "sous"
 import { defaultPlugins } from "../default.ts"
 import type { TurnSource } from "./server.ts"
 import { scriptModel } from "./stand-in.ts"

@@ -20,7 +20,16 @@ say(`A small project whose tests fail: ${project}`)
 cpSync(join(here, "project"), project, { recursive: true })
 git("init", "--quiet")
 git("add", ".")
-git("-c", "user.name=tour", "-c", "user.email=tour@localhost", "commit", "--quiet", "--message", "A slug that is not right yet")
+git(
+  "-c",
+  "user.name=tour",
+  "-c",
+  "user.email=tour@localhost",
+  "commit",
+  "--quiet",
+  "--message",
+  "A slug that is not right yet",
+)
 
 const server = await createModelServer(await loadScript(join(here, "script.yaml")))
 const args = ["run", join(root, "recipes", "green.ts"), "--grant"]
@@ -44,9 +53,18 @@ The test passes. That was a scripted model; with a key the same recipe works on 
 Next: README.md shows a recipe of one file, a plugin and a hook.`)
 
 function sous(args) {
-  const env = { ...process.env, ...server.env, XDG_STATE_HOME: join(place, "state"), XDG_CONFIG_HOME: join(place, "config") }
+  const env = {
+    ...process.env,
+    ...server.env,
+    XDG_STATE_HOME: join(place, "state"),
+    XDG_CONFIG_HOME: join(place, "config"),
+  }
   delete env.ANTHROPIC_AUTH_TOKEN
-  const child = spawn(process.execPath, [join(root, "dist", "cli.js"), ...args], { cwd: project, env, stdio: "inherit" })
+  const child = spawn(process.execPath, [join(root, "dist", "cli.js"), ...args], {
+    cwd: project,
+    env,
+    stdio: "inherit",
+  })
   return new Promise((resolve) => child.once("close", (code) => resolve(code ?? 1)))
 }
 

@@ -9,7 +9,10 @@ const all = { allow: { all: true }, deny: {} }
 const read = (path: string) => ({ tool: { Read: { file_path: path } } })
 
 /** A tool that notes when its calls begin and end. */
-function tracer(name: string, options: { concurrencySafe: boolean; execute?: (context: ToolContext) => Promise<string> }) {
+function tracer(
+  name: string,
+  options: { concurrencySafe: boolean; execute?: (context: ToolContext) => Promise<string> },
+) {
   const log: string[] = []
   const tool = defineTool({
     name,
@@ -35,7 +38,10 @@ describe("batches", () => {
       plugins: [definePlugin({ name: "look", tools: [tool] })],
     })
     expect(lastResults(bodies[1]).map(({ text }) => text)).toEqual(uses.map((_, n) => `result ${n}`))
-    const open = log.reduce<number[]>((counts, line) => [...counts, (counts.at(-1) ?? 0) + (line.startsWith("start") ? 1 : -1)], [])
+    const open = log.reduce<number[]>(
+      (counts, line) => [...counts, (counts.at(-1) ?? 0) + (line.startsWith("start") ? 1 : -1)],
+      [],
+    )
     expect(Math.max(...open)).toBe(10)
   })
 
@@ -54,7 +60,10 @@ describe("batches", () => {
     }))
     const call = (name: string, n: number) => ({ tool: { [name]: { n } } })
     await runPrompt(
-      [{ content: [call("Look", 1), call("Look", 2), call("Change", 3), call("Look", 4), call("Look", 5)] }, { text: "ok" }],
+      [
+        { content: [call("Look", 1), call("Look", 2), call("Change", 3), call("Look", 4), call("Look", 5)] },
+        { text: "ok" },
+      ],
       { plugins: [definePlugin({ name: "both", tools: both })], flags: all },
     )
     const at = (line: string) => log.indexOf(line)
@@ -69,7 +78,12 @@ describe("batches", () => {
     const { events } = await runPrompt(
       [
         {
-          content: [{ tool: { Look: { n: 1 } } }, { tool: { Bash: { command: "true" } } }, { tool: { Look: { n: 2 } } }, { text: "x".repeat(400) }],
+          content: [
+            { tool: { Look: { n: 1 } } },
+            { tool: { Bash: { command: "true" } } },
+            { tool: { Look: { n: 2 } } },
+            { text: "x".repeat(400) },
+          ],
           chunk: 8,
           chunk_delay_ms: 2,
           stop_reason: "tool_use",
@@ -79,7 +93,11 @@ describe("batches", () => {
       { plugins: [definePlugin({ name: "look", tools: [look.tool] })], flags: all },
     )
     const order = events.flatMap((event) =>
-      event.type === "tool_use" ? [`${event.name} ${JSON.stringify(event.input)}`] : event.type === "usage" ? ["answer"] : [],
+      event.type === "tool_use"
+        ? [`${event.name} ${JSON.stringify(event.input)}`]
+        : event.type === "usage"
+          ? ["answer"]
+          : [],
     )
     expect(order.slice(0, 4)).toEqual(['Look {"n":1}', "answer", 'Bash {"command":"true"}', 'Look {"n":2}'])
   })
@@ -159,7 +177,15 @@ describe("calls that end badly", () => {
   test("callTool() ends a command that ignores SIGTERM, with its whole group", async () => {
     let abort = () => {}
     const { result, cwd } = await runPrompt(
-      [{ tool: { Bash: { command: `trap '' TERM; sh -c 'trap "" TERM; echo $$ > inner.pid; touch ready; while :; do sleep 0.05; done'` } } }],
+      [
+        {
+          tool: {
+            Bash: {
+              command: `trap '' TERM; sh -c 'trap "" TERM; echo $$ > inner.pid; touch ready; while :; do sleep 0.05; done'`,
+            },
+          },
+        },
+      ],
       {
         flags: all,
         during: (run) => {
@@ -197,28 +223,45 @@ describe("PreToolUse", () => {
     ["before", [toEcho, noTwo]],
     ["after", [noTwo, toEcho]],
   ])("permitCall() shows a rewritten input to the guard, whether the rewriter stands %s it", async (_, plugins) => {
-    const { bodies } = await runPrompt([{ tool: { Bash: { command: "one" } } }, { text: "ok" }], { plugins, flags: all })
+    const { bodies } = await runPrompt([{ tool: { Bash: { command: "one" } } }, { text: "ok" }], {
+      plugins,
+      flags: all,
+    })
     expect(lastResults(bodies[1])[0]).toMatchObject({ isError: true, text: expect.stringContaining("no two here") })
   })
 
   test("permitCall() decides again about a rewritten input", async () => {
-    const toDenied = guard("to-denied", ({ command }) => (command === "echo hi" ? rewrite({ command: "rm -rf /" }) : undefined))
+    const toDenied = guard("to-denied", ({ command }) =>
+      command === "echo hi" ? rewrite({ command: "rm -rf /" }) : undefined,
+    )
     const { bodies, events } = await runPrompt([{ tool: { Bash: { command: "echo hi" } } }, { text: "ok" }], {
       plugins: [toDenied],
       flags: all,
     })
     expect(lastResults(bodies[1])[0]).toMatchObject({ isError: true })
     const decisions = events.flatMap((event) => (event.type === "permission" ? [event.decision] : []))
-    expect(decisions.map(({ behavior, source }) => `${behavior} ${source}`)).toEqual([expect.stringMatching(/^allow/), "deny floor"])
+    expect(decisions.map(({ behavior, source }) => `${behavior} ${source}`)).toEqual([
+      expect.stringMatching(/^allow/),
+      "deny floor",
+    ])
   })
 
   test("permitCall() blocks a second rewrite, and runs a single one as it was rewritten", async () => {
     const first = guard("first", ({ command }) => (command === "echo a" ? rewrite({ command: "echo b" }) : undefined))
     const second = guard("second", ({ command }) => (command === "echo b" ? rewrite({ command: "echo a" }) : undefined))
-    const once = await runPrompt([{ tool: { Bash: { command: "echo a" } } }, { text: "ok" }], { plugins: [first], flags: all })
+    const once = await runPrompt([{ tool: { Bash: { command: "echo a" } } }, { text: "ok" }], {
+      plugins: [first],
+      flags: all,
+    })
     expect(lastResults(once.bodies[1])[0]?.text).toContain("b")
-    const twice = await runPrompt([{ tool: { Bash: { command: "echo a" } } }, { text: "ok" }], { plugins: [second, first], flags: all })
-    expect(lastResults(twice.bodies[1])[0]).toMatchObject({ isError: true, text: expect.stringContaining("rewritten before") })
+    const twice = await runPrompt([{ tool: { Bash: { command: "echo a" } } }, { text: "ok" }], {
+      plugins: [second, first],
+      flags: all,
+    })
+    expect(lastResults(twice.bodies[1])[0]).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("rewritten before"),
+    })
   })
 
   test("permitCall() asks a person when a hook says so, also about an input that another hook has rewritten", async () => {
@@ -249,21 +292,28 @@ describe("PreToolUse", () => {
 
   test("permitCall() takes the answer of a PermissionRequest hook when nobody else can be asked", async () => {
     const answers = definePlugin({ name: "answers", hooks: { PermissionRequest: () => allow("fine") } })
-    const { bodies } = await runPrompt([{ tool: { Bash: { command: "echo yes > f" } } }, { text: "ok" }], { plugins: [answers] })
+    const { bodies } = await runPrompt([{ tool: { Bash: { command: "echo yes > f" } } }, { text: "ok" }], {
+      plugins: [answers],
+    })
     expect(lastResults(bodies[1])[0]).toMatchObject({ isError: false })
   })
 })
 
 describe("denials", () => {
   test("callTool() names the flag that would allow a call when nobody can be asked", async () => {
-    const { bodies, result } = await runPrompt([{ tool: { Bash: { command: "npm test && npm run x" } } }, { text: "ok" }])
+    const { bodies, result } = await runPrompt([
+      { tool: { Bash: { command: "npm test && npm run x" } } },
+      { text: "ok" },
+    ])
     expect(lastResults(bodies[1])[0]).toMatchObject({ isError: true, text: expect.stringContaining("--allow-run=npm") })
     expect(result.denials).toHaveLength(1)
   })
 
   test("callTool() lets no compound command pass by its prefix", async () => {
     const rules = [{ text: "Bash(echo *)", behavior: "allow" as const, scope: "cli" as const }]
-    const { bodies, cwd } = await runPrompt([{ tool: { Bash: { command: "echo a && touch b" } } }, { text: "ok" }], { rules })
+    const { bodies, cwd } = await runPrompt([{ tool: { Bash: { command: "echo a && touch b" } } }, { text: "ok" }], {
+      rules,
+    })
     expect(lastResults(bodies[1])[0]?.isError).toBe(true)
     expect(existsSync(join(cwd, "b"))).toBe(false)
   })

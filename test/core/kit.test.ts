@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { agent, block, createKit, definePlugin, defineTool, type Plugin, recipe, type RunEvent, z } from "sous"
+import { agent, block, createKit, definePlugin, defineTool, type Plugin, type RunEvent, recipe, z } from "sous"
 import { scriptModel } from "sous/testing"
 import { describe, expect, test } from "vitest"
 import { createRegistry } from "../../core/registry.ts"
@@ -34,7 +34,13 @@ describe("createKit()", () => {
     ["PLUGIN_KEY_UNKNOWN", [{ name: "a", tool: [] }]],
     ["PLUGIN_DUPLICATE", [{ name: "a" }, { name: "a" }]],
     ["PLUGIN_REQUIRES", [{ name: "a", requires: ["b"] }]],
-    ["PLUGIN_CLASH", [{ name: "a", tools: [tool("T")] }, { name: "b", tools: [tool("T")] }]],
+    [
+      "PLUGIN_CLASH",
+      [
+        { name: "a", tools: [tool("T")] },
+        { name: "b", tools: [tool("T")] },
+      ],
+    ],
     ["PLUGIN_SETUP_FAILED", [{ name: "a", setup: () => Promise.reject(new Error("no socket")) }]],
     ["PLUGIN_SETTINGS_INVALID", [{ name: "a", settings: z.object({ port: z.number() }) }]],
     ["HOOK_EVENT_UNKNOWN", [{ name: "a", hooks: { PreToolUze: () => undefined } }]],
@@ -183,7 +189,10 @@ describe("kit.run()", () => {
       recipe({ name: "asking", description: "Asks", permissions }).step("say", () => agent({ prompt: "hello" }))
     const outcome = async (permissions: object, options: object) => {
       const turns = [{ tool: { Spy: {} } }, { text: "bye" }]
-      const made = await kit([{ name: "model", models: [scriptModel(turns)] }, { name: "spy", tools: [spy] }])
+      const made = await kit([
+        { name: "model", models: [scriptModel(turns)] },
+        { name: "spy", tools: [spy] },
+      ])
       const before = acted
       await made.run(asking(permissions), { model: "any", ...options }).result
       return acted > before ? "ran" : "denied"

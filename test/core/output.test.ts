@@ -35,7 +35,9 @@ describe("output", () => {
   })
 
   test("runLoop() takes a repaired answer", async () => {
-    const { result } = await runPrompt([{ json: { city: "Ulm" } }, { json: { city: "Ulm", people: 1 } }], { output: Answer })
+    const { result } = await runPrompt([{ json: { city: "Ulm" } }, { json: { city: "Ulm", people: 1 } }], {
+      output: Answer,
+    })
     expect(result).toMatchObject({ status: "ok", output: { people: 1 } })
   })
 

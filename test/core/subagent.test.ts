@@ -97,7 +97,12 @@ describe("startSubagent()", () => {
           { when: asked("did not finish"), text: "ok" },
         ],
       },
-      { plugins: [agents(reader)], rewrites: true, flags: { allow: { all: true }, deny: {} }, tools: ["Agent", "Read", "Bash", "Glob"] },
+      {
+        plugins: [agents(reader)],
+        rewrites: true,
+        flags: { allow: { all: true }, deny: {} },
+        tools: ["Agent", "Read", "Bash", "Glob"],
+      },
     )
     expect(bodies[1].system[0].text).toBe("You only read.")
     expect(bodies[1].tools.map(({ name }: { name: string }) => name)).toEqual(["Bash", "Read"])
@@ -115,7 +120,14 @@ describe("startSubagent()", () => {
   test("starts without its parent's session approvals", async () => {
     const bash = (command: string) => ({ tool: { Bash: { command } } })
     const questions: string[] = []
-    const turns = [bash("touch a"), bash("touch a"), delegate("sub work"), bash("touch a"), { text: "sub" }, { text: "end" }]
+    const turns = [
+      bash("touch a"),
+      bash("touch a"),
+      delegate("sub work"),
+      bash("touch a"),
+      { text: "sub" },
+      { text: "end" },
+    ]
     const { result } = await runPrompt(turns, {
       rewrites: true,
       ask: async ({ agent }) => {
@@ -129,7 +141,12 @@ describe("startSubagent()", () => {
 
   test("is under its parent's deny rules and filters", async () => {
     const bash = (command: string) => ({ tool: { Bash: { command } } })
-    const free: AgentDefinition = { name: "free", description: "Any work", prompt: "Work.", tools: ["Bash", "Bash(touch *)"] }
+    const free: AgentDefinition = {
+      name: "free",
+      description: "Any work",
+      prompt: "Work.",
+      tools: ["Bash", "Bash(touch *)"],
+    }
     const turns = [delegate("x", "free"), bash("touch a"), bash("echo secret"), { text: "sub" }, { text: "end" }]
     const { bodies } = await runPrompt(turns, {
       plugins: [agents(free)],
@@ -173,7 +190,12 @@ describe("startSubagent()", () => {
     expect(bodies).toHaveLength(2)
     expect(result).toMatchObject({ status: "cancelled", turns: 2 })
     const spent = await runPrompt(
-      { turns: [{ when: asked("Go"), ...delegate("go on") }, { when: { contains: "go on" }, tool: { Read: { file_path: "x" } }, times: "always" }] },
+      {
+        turns: [
+          { when: asked("Go"), ...delegate("go on") },
+          { when: { contains: "go on" }, tool: { Read: { file_path: "x" } }, times: "always" },
+        ],
+      },
       { budget: { turns: 3 }, rewrites: true },
     )
     expect(spent.bodies).toHaveLength(3)

@@ -17,7 +17,7 @@ import { root } from "./source.ts"
 const BOUNDS = {
   requestBytes: 8_000,
   version: { files: 1, kilobytes: 12 },
-  prompt: { files: 40, kilobytes: 960 },
+  prompt: { files: 24, kilobytes: 960 },
 }
 
 let stage: Stage

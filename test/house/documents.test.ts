@@ -4,7 +4,7 @@
  * Invariant: a block that claims to work and names no test fails; a document that is not there yet is no failure.
  */
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -67,7 +67,7 @@ function runThere(command: string, folder: string, options: Readonly<Record<stri
   const model =
     options["turns"] === undefined ? {} : { model: `script:${join(root, "test/house/turns", options["turns"])}` }
   save(join(home, ".config/sous/settings.json"), JSON.stringify(model))
-  const env = { HOME: home, PATH: `${bin}:${process.env["PATH"]}` }
+  const env = { HOME: home, PATH: `${bin}:${join(folder, "node_modules/.bin")}:${process.env["PATH"]}` }
   const { status, stdout, stderr } = spawnSync(command, { shell: true, cwd: folder, env, encoding: "utf8", input: "" })
   expect(status, `${command}\n${stdout}${stderr}`).toBe(Number(options["exit"] ?? 0))
 }
@@ -78,7 +78,19 @@ function prepare(folder: string): { bin: string; home: string } {
   mkdirSync(bin, { recursive: true })
   rmSync(join(bin, "sous"), { force: true })
   symlinkSync(join(stage.folder, "dist/cli.js"), join(bin, "sous"))
+  install(folder)
   return { bin, home }
+}
+
+/** The packages of a reader's own project, as after an install; what `npm pack` makes is tested elsewhere. */
+function install(folder: string): void {
+  const modules = join(folder, "node_modules")
+  if (existsSync(modules)) return
+  for (const part of ["dist", "package.json"]) {
+    cpSync(join(stage.folder, part), join(modules, "sous", part), { recursive: true })
+  }
+  for (const name of [".bin", "tsx", "jiti", "@vscode"])
+    symlinkSync(join(root, "node_modules", name), join(modules, name))
 }
 
 /** What the suite itself runs in, it does not run again: installing was before, and a test of tests has no end. */
