@@ -8,7 +8,7 @@
 
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
 import { fitResult, RESULT_LIMIT } from "./context/budget.ts"
-import { maskSecrets, type Secrets } from "./env.ts"
+import { maskSecrets, maskValue, type Secrets } from "./env.ts"
 import { suggest } from "./error.ts"
 import type { ToolResult, ToolResultContent } from "./message.ts"
 import { judgeCall, permitCall } from "./permit.ts"
@@ -188,7 +188,7 @@ function reportProgress(scope: AgentScope, use: ToolUse, text: string): void {
 async function settle(scope: AgentScope, tool: Tool, use: ToolUse, executed: Executed): Promise<Called> {
   const { engine } = scope
   const output = checkOutput(tool, executed.output)
-  const masked = typeof output === "string" ? maskSecrets(output, engine.secrets) : maskOutput(output, engine.secrets)
+  const masked = maskOutput(output, engine.secrets)
   const options = { limit: tool.maxResultChars ?? RESULT_LIMIT, folder: engine.folder, name: use.id }
   const { content, isError, data, spilled } = await fitResult(masked, options)
   const called: Called = { result: toolResult(use, content, isError), text: textOf(content), isError, injected: [] }
@@ -211,15 +211,16 @@ function checkOutput(tool: Tool, output: ToolOutput): ToolOutput {
   return { content: `${tool.name} failed: it returned ${found} instead of text or content blocks`, isError: true }
 }
 
-function maskOutput(output: Exclude<ToolOutput, string>, secrets: Secrets): ToolOutput {
+/** Masks what goes to the model, and the facts for hooks and recipes; images and documents are what they are. */
+function maskOutput(output: ToolOutput, secrets: Secrets): ToolOutput {
+  if (typeof output === "string") return maskSecrets(output, secrets)
   if (secrets.pattern === undefined) return output
-  const { content } = output
-  const mask = (text: string) => maskSecrets(text, secrets)
+  const { content, data } = output
   const masked: ToolResultContent =
     typeof content === "string"
-      ? mask(content)
-      : content.map((block) => (block.type === "text" ? { ...block, text: mask(block.text) } : block))
-  return { ...output, content: masked }
+      ? maskSecrets(content, secrets)
+      : content.map((block) => (block.type === "text" ? { ...block, text: maskSecrets(block.text, secrets) } : block))
+  return { ...output, content: masked, ...(data === undefined ? {} : { data: maskValue(data, secrets) }) }
 }
 
 async function afterUse(scope: AgentScope, use: ToolUse, called: Called, injected: string[]): Promise<Called> {

@@ -66,6 +66,15 @@ export function maskSecrets(text: string, secrets: Secrets): string {
   return pattern === undefined ? text : text.replace(pattern, (value) => masks.get(value)!)
 }
 
+/** A JSON value with every text in it masked. */
+export function maskValue<T>(value: T, secrets: Secrets): T {
+  if (secrets.pattern === undefined) return value
+  if (typeof value === "string") return maskSecrets(value, secrets) as T
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, secrets)) as T
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, maskValue(field, secrets)])) as T
+}
+
 function isWithheld(name: string): boolean {
   return PROVIDER.test(name) || isSecret(name)
 }

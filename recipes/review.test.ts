@@ -8,7 +8,9 @@ import { runRecipe } from "sous/testing"
 import review from "./review.ts"
 
 const folders: string[] = []
-after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })))
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
 
 /** A repository with one commit on main, and a change that is not committed. */
 function repository(before: string, changed: string): string {

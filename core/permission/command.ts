@@ -15,6 +15,8 @@ export const MAX_COMMAND_CHARS = 10_000
 const MAX_CACHED = 300
 /** Wrappers around wrappers that are looked at one by one; further ones are skipped. */
 const MAX_ROUGH_DEPTH = 24
+/** In longer commands they are skipped at once. */
+const MAX_ROUGH_WORDS = 5000
 
 let parser: typeof import("unbash") | undefined
 const cache = new Map<string, Analysis>()
@@ -107,9 +109,10 @@ function roughSegment(piece: string, cwd: string): Segment {
 /** Follows wrappers and shells inwards one by one: quotes are gone, so that a string is just the words that follow. */
 function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedirect[], cwd: string): Segment {
   const chain: { words: readonly ShellWord[]; at: number }[] = [{ words, at: 0 }]
-  for (let depth = 0; depth <= MAX_ROUGH_DEPTH; depth++) {
+  const most = words.length > MAX_ROUGH_WORDS ? 1 : MAX_ROUGH_DEPTH
+  for (let depth = 0; depth <= most; depth++) {
     const outer = chain.at(-1)!.words
-    const at = depth < MAX_ROUGH_DEPTH ? nextCommand(outer) : lastCommand(outer)
+    const at = depth < most ? nextCommand(outer) : lastCommand(outer)
     if (at === undefined) break
     chain.push({ words: outer.slice(at), at })
   }
@@ -132,6 +135,8 @@ function nextCommand(words: readonly ShellWord[]): number | undefined {
 
 /** The first word that is neither a wrapper nor anything that wrappers take. */
 function lastCommand(words: readonly ShellWord[]): number | undefined {
-  const at = words.findIndex(({ raw }) => !wrappers.has(raw) && !SHELL_NAMES.has(raw) && !/^-|^\w+=|^\d/.test(raw))
+  const at = words.findIndex(
+    ({ raw }) => !wrappers.has(raw) && !SHELL_NAMES.has(raw) && raw !== "eval" && !/^-|^\w+=|^\d/.test(raw),
+  )
   return at > 0 ? at : undefined
 }

@@ -139,7 +139,7 @@ function fitsFrom(segments: readonly SegmentPattern[], parts: readonly string[])
   for (const one of segments) {
     const next = new Set<number>()
     if (one === "**") {
-      const first = Math.min(...reached)
+      const [first = 0] = reached
       for (let at = first; at <= parts.length; at++) next.add(at)
     } else {
       for (const at of reached) if (at < parts.length && fitsSegment(one, parts[at]!)) next.add(at + 1)

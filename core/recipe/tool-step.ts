@@ -5,7 +5,6 @@
  */
 import { resolve } from "node:path"
 import type { Called } from "../call.ts"
-import { maskSecrets } from "../env.ts"
 import { SousError, suggest } from "../error.ts"
 import type { ShResult, ShStep, StepResult, ToolStep, ToolStepResult, WriteStep } from "../step.ts"
 import type { Tool, ToolRole } from "../tool.ts"
@@ -81,11 +80,11 @@ function failure(called: Called, partial?: unknown): Failure {
   return { ok: false, cause, error: called.text, ...(partial === undefined ? {} : { partial }) }
 }
 
-/** The facts that a shell tool gives, secrets masked; undefined when the command did not come to its end. */
-function readShell(called: Called, { engine, signal }: Place): ShResult | undefined {
+/** The facts that a shell tool gives; undefined when the command did not come to its end. */
+function readShell(called: Called, { signal }: Place): ShResult | undefined {
   const { stdout = "", stderr = "", code } = (called.data ?? {}) as Partial<ShResult>
   if (typeof code !== "number" || signal.aborted) return undefined
-  return { stdout: maskSecrets(stdout, engine.secrets), stderr: maskSecrets(stderr, engine.secrets), code }
+  return { stdout, stderr, code }
 }
 
 function lastLine(text: string): string {

@@ -38,11 +38,9 @@ describe("batches", () => {
       plugins: [definePlugin({ name: "look", tools: [tool] })],
     })
     expect(lastResults(bodies[1]).map(({ text }) => text)).toEqual(uses.map((_, n) => `result ${n}`))
-    const open = log.reduce<number[]>(
-      (counts, line) => [...counts, (counts.at(-1) ?? 0) + (line.startsWith("start") ? 1 : -1)],
-      [],
-    )
-    expect(Math.max(...open)).toBe(10)
+    let open = 0
+    const counts = log.map((line) => (open += line.startsWith("start") ? 1 : -1))
+    expect(Math.max(...counts)).toBe(10)
   })
 
   test("runCalls() runs a call that writes alone, between the reads before and after it", async () => {
@@ -148,7 +146,10 @@ describe("calls that end badly", () => {
           input: z.strictObject({}),
           readOnly: true,
           concurrencySafe: false,
-          execute: () => (abort(), new Promise<string>(() => {})),
+          execute: () => {
+            abort()
+            return new Promise<string>(() => {})
+          },
         }),
       ],
     })
@@ -340,6 +341,16 @@ describe("results", () => {
     })
     expect(JSON.stringify(bodies)).not.toContain("s3cr3t-value-42")
     expect(lastResults(bodies[1])[0]?.text).toContain("[masked DEPLOY_TOKEN]")
+  })
+
+  test("settle() masks them in the facts that recipes, hooks and events get, too", async () => {
+    const { events } = await runPrompt([{ tool: { Bash: { command: "cat leak.txt" } } }, { text: "ok" }], {
+      files: { "leak.txt": "token is s3cr3t-value-42" },
+      env: { DEPLOY_TOKEN: "s3cr3t-value-42" },
+    })
+    const told = events.filter(({ type }) => type === "tool_result")
+    expect(JSON.stringify(told)).not.toContain("s3cr3t-value-42")
+    expect(told).toMatchObject([{ data: { stdout: expect.stringContaining("[masked DEPLOY_TOKEN]") } }])
   })
 
   test("settle() keeps all results of one message together under 200,000 characters", async () => {

@@ -77,7 +77,10 @@ describe("end_turn", () => {
 
   test("runLoop() reads messages that a person queues after the current tool results", async () => {
     let said = () => {}
-    const plugin = slowTool(async () => (said(), "slow result"))
+    const plugin = slowTool(async () => {
+      said()
+      return "slow result"
+    })
     const { bodies } = await runPrompt([{ tool: { Slow: {} } }, { text: "ok" }], {
       plugins: [plugin],
       during: (run) => {

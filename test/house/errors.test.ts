@@ -1,14 +1,14 @@
 /**
- * Holds the table of core/error.ts to its rules, both ways: every code is thrown, reached by a test, and well said.
+ * Holds the table of core/error-table.ts to its rules, both ways: every code is thrown, reached by a test, and well said.
  *
  * Invariant: every rule lists all codes that break it at once.
  */
 import { describe, expect, it } from "vitest"
-import { ERRORS } from "../../core/error.ts"
+import { ERRORS } from "../../core/error-table.ts"
 import { listFiles, readSource, shippedFiles } from "./source.ts"
 
 /** The comment above the table lists them. */
-const AREAS = /Areas: ([A-Z\s*]+)\./.exec(readSource("core/error.ts"))?.[1]?.match(/[A-Z]+/g) ?? []
+const AREAS = /Areas: ([A-Z\s*]+)\./.exec(readSource("core/error-table.ts"))?.[1]?.match(/[A-Z]+/g) ?? []
 /** Three ways to go on, one a line, because none of them is the one that is meant. */
 const MANY_MENDS = ["MODEL_NOT_CONFIGURED"]
 const CONTRACTION = /\b\w+n['’]t\b|\b(?:it|that|there|here|what|who|let|you|we|they|i)['’](?:s|re|ve|ll|d|m)\b/i
@@ -18,7 +18,7 @@ const table = Object.entries(ERRORS).map(([code, make]) => ({ code, ...make(anyD
 
 describe("the table of errors", () => {
   it("holds only codes that are thrown", () => {
-    const code = shippedFiles().filter((file) => file !== "core/error.ts")
+    const code = shippedFiles().filter((file) => file !== "core/error-table.ts")
     expect(unnamedIn(code, /(?<=["'`])[A-Z]+(?:_[A-Z0-9]+)+(?=["'`])/g)).toEqual([])
   })
 

@@ -18,7 +18,7 @@ const acts = [...rules, "hands", "calls", "tool input", "engine", "context"]
 
 /** The rooms of the kernel, from the ground up. The longest entry that fits a file decides where it belongs. */
 export const rooms: readonly Room[] = [
-  { name: "words", holds: ["core/error.ts", "core/message.ts"], may: [] },
+  { name: "words", holds: ["core/error.ts", "core/error-table.ts", "core/name.ts", "core/message.ts"], may: [] },
   {
     name: "contracts",
     holds: [

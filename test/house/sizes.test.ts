@@ -12,7 +12,7 @@ import { readSource, root, shippedFiles } from "./source.ts"
 const BOUNDS = { files: 0, functions: 0 }
 const LINES_OF_A_FILE = 300
 /** Files that are one table: a row more makes them no harder to read. */
-const TABLES = ["core/error.ts"]
+const TABLES = ["core/error-table.ts"]
 
 it("files over 300 lines grow no more", () => {
   const long = shippedFiles()

@@ -1,0 +1,395 @@
+/**
+ * Every fault that a person must act on: code → sentence and mend.
+ *
+ * Invariant: a code that is thrown nowhere, or that no test reaches, does not land.
+ */
+import { nearestName, suggest } from "./name.ts"
+
+/** Counts from 1. */
+interface Place {
+  line?: number
+  column?: number
+}
+function placeOf({ line = 1, column = 1 }: Place): string {
+  return `${line}:${column}`
+}
+
+type Entry<D> = (details: D) => { message: string; mend: string }
+function entry<D>(make: Entry<D>): Entry<D> {
+  return make
+}
+
+/**
+ * Code → sentence and mend.
+ *
+ * Areas: AGENT BUDGET CLI EXPRESSION HOOK JOURNAL MODEL MODULE PARAM PERMISSION PLUGIN RECIPE RUN SESSION SETTINGS SH
+ * STEP TOOL.
+ */
+export const ERRORS = {
+  CLI_VALUE_INVALID: entry((d: { flag: string; value: string; wanted: string; mend?: string }) => ({
+    message: `Cannot use "${d.value}" for ${d.flag}: it takes ${d.wanted}`,
+    mend: d.mend ?? `give ${d.flag} ${d.wanted}`,
+  })),
+  CLI_VALUE_MISSING: entry((d: { flag: string }) => ({
+    message: `Flag "${d.flag}" has no value`,
+    mend: `give it one: ${d.flag} VALUE`,
+  })),
+  CLI_FLAG_UNKNOWN: entry((d: { flag: string; known: string[]; help: string }) => ({
+    message: `Unknown flag "${d.flag}"`,
+    mend: nearestName(d.flag, d.known) === undefined ? `run "${d.help}" for all flags` : suggest(d.flag, d.known),
+  })),
+  CLI_FLAGS_CONFLICT: entry((d: { one: string; other: string }) => ({
+    message: `Cannot use ${d.one} together with ${d.other}`,
+    mend: `leave one of the two out`,
+  })),
+  CLI_COMMAND_UNKNOWN: entry((d: { word: string; mend: string }) => ({
+    message: `Unknown command "${d.word}"`,
+    mend: d.mend,
+  })),
+  CLI_ARGUMENT_MISSING: entry((d: { what: string; example: string }) => ({
+    message: `No ${d.what} was given`,
+    mend: `run, for example, ${d.example}`,
+  })),
+  CLI_ARGUMENT_UNEXPECTED: entry((d: { argument: string; mend: string }) => ({
+    message: `Unexpected argument "${d.argument}"`,
+    mend: d.mend,
+  })),
+  CLI_OUTPUT_LOST: entry((d: { reason: string }) => ({
+    message: `Cannot write to stdout: ${d.reason}`,
+    mend: `make room where stdout goes to, or send it elsewhere`,
+  })),
+  CLI_BYPASS_REFUSED: entry((d: { why: string; mend: string }) => ({
+    message: `Cannot start in the mode bypassPermissions: ${d.why}`,
+    mend: d.mend,
+  })),
+  RECIPE_NAME_AMBIGUOUS: entry((d: { name: string; files: string[] }) => ({
+    message: `Recipe name "${d.name}" stands for more than one file: ${d.files.join(", ")}`,
+    mend: `give the path of the one that is meant`,
+  })),
+  AGENT_UNKNOWN: entry((d: { name: string; mend: string }) => ({
+    message: `Cannot start the agent "${d.name}": no plugin or recipe defines it`,
+    mend: d.mend,
+  })),
+  TOOL_UNKNOWN: entry((d: { entry: string; mend: string }) => ({
+    message: `Cannot give an agent the tool "${d.entry}": there is no such tool`,
+    mend: d.mend,
+  })),
+  SETTINGS_FILE_BROKEN: entry((d: { file: string; problem: string } & Place) => ({
+    message: `Cannot read settings "${d.file}" at ${placeOf(d)}: ${d.problem}`,
+    mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  SETTINGS_FILE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read settings "${d.file}": ${d.reason}`,
+    mend: d.reason === "ENOENT" ? `name a file that exists` : `make ${d.file} readable, or remove it`,
+  })),
+  SETTINGS_KEY_UNKNOWN: entry((d: { file: string; key: string; mend: string } & Place) => ({
+    message: `Unknown setting "${d.key}" at ${d.file}:${placeOf(d)}`,
+    mend: d.mend,
+  })),
+  SETTINGS_VALUE_INVALID: entry((d: { file: string; key: string; problem: string } & Place) => ({
+    message: `Setting "${d.key}" at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
+    mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  PERMISSION_RULE_INVALID: entry((d: { rule: string; problem: string; mend: string; from?: string }) => ({
+    message: `Cannot use the permission rule "${d.rule}"${d.from === undefined ? "" : ` from ${d.from}`}: ${d.problem}`,
+    mend: d.mend,
+  })),
+  PLUGIN_CLASH: entry((d: { plugin: string; kind: string; name: string; owner: string }) => ({
+    message: `Cannot register plugin "${d.plugin}": the ${d.kind} "${d.name}" was added by "${d.owner}" before`,
+    mend: `rename one of the two, or leave out one of the plugins`,
+  })),
+  PLUGIN_DUPLICATE: entry((d: { plugin: string }) => ({
+    message: `Cannot register plugin "${d.plugin}" twice`,
+    mend: `rename one of the two plugins, or list it once`,
+  })),
+  PLUGIN_KEY_UNKNOWN: entry((d: { plugin: string; key: string; mend: string }) => ({
+    message: `Cannot register plugin "${d.plugin}": it has the unknown key "${d.key}"`,
+    mend: d.mend,
+  })),
+  PLUGIN_NAME_INVALID: entry((d: { from: string; name: string }) => ({
+    message: `Cannot register the plugin from "${d.from}": its name is "${d.name}", not a kebab-case word`,
+    mend: `give it a name of lower-case letters, digits and hyphens`,
+  })),
+  PLUGIN_REQUIRES: entry((d: { plugin: string; missing: string }) => ({
+    message: `Cannot register plugin "${d.plugin}": it requires "${d.missing}", which is not registered before it`,
+    mend: `list "${d.missing}" before "${d.plugin}"`,
+  })),
+  PLUGIN_SETTINGS_INVALID: entry((d: { plugin: string; issue: string }) => ({
+    message: `Cannot set up plugin "${d.plugin}": its settings are invalid: ${d.issue}`,
+    mend: `correct the section "${d.plugin}" of the plugins' settings`,
+  })),
+  PLUGIN_SETUP_FAILED: entry((d: { plugin: string; reason: string }) => ({
+    message: `Cannot set up plugin "${d.plugin}": ${d.reason}`,
+    mend: `mend the plugin, or leave it out`,
+  })),
+  PLUGIN_TOO_LATE: entry((d: { plugin: string }) => ({
+    message: `Cannot add to plugin "${d.plugin}": the kit is frozen`,
+    mend: `return everything that the plugin adds from its setup`,
+  })),
+  HOOK_EVENT_UNKNOWN: entry((d: { plugin: string; event: string; known: string[] }) => ({
+    message: `Cannot register a hook of plugin "${d.plugin}": there is no event "${d.event}"`,
+    mend: suggest(d.event, d.known),
+  })),
+  HOOK_HANDLER_INVALID: entry((d: { plugin: string; event: string }) => ({
+    message: `Cannot register the ${d.event} hook of plugin "${d.plugin}": its handler is not a function`,
+    mend: `give it a handler function`,
+  })),
+  HOOK_MATCHER_INVALID: entry((d: { plugin: string; hook: string; matcher: string; reason: string }) => ({
+    message: `Cannot use the matcher "${d.matcher}" of hook "${d.hook}" in plugin "${d.plugin}": ${d.reason}`,
+    mend: `write exact names ("Edit|Write"), a valid regular expression, or no matcher`,
+  })),
+  HOOK_FAILED: entry((d: { plugin: string; hook: string; reason: string }) => ({
+    message: `Hook "${d.hook}" of plugin "${d.plugin}" failed: ${d.reason}`,
+    mend: `mend the hook, or leave out plugin "${d.plugin}"`,
+  })),
+  SESSION_FOLDER_UNWRITABLE: entry((d: { folder: string; reason: string }) => ({
+    message: `Cannot make the state folder "${d.folder}": ${d.reason}`,
+    mend: `make it writable, or set XDG_STATE_HOME to a folder that is`,
+  })),
+  SESSION_FOLDER_UNSAFE: entry((d: { folder: string; found: string }) => ({
+    message: `Cannot use the state folder "${d.folder}": everybody may write where it stands, and it ${d.found}`,
+    mend: `set HOME, set XDG_STATE_HOME to a folder of your own, or remove it`,
+  })),
+  SESSION_FILE_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot write the transcript "${d.file}": ${d.reason}`,
+    mend: `free space on its disk, or set XDG_STATE_HOME to a folder that is writable`,
+  })),
+  SESSION_FILE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read the transcript "${d.file}": ${d.reason}`,
+    mend: `name a transcript that exists and that you may read`,
+  })),
+  SESSION_CORRUPT: entry((d: { file: string; line: number }) => ({
+    message: `Cannot read the transcript "${d.file}": line ${d.line} is no entry, and it is not the last one`,
+    mend: `restore the file from a copy, or remove that line to go on without it`,
+  })),
+  SESSION_VERSION_UNKNOWN: entry((d: { file: string; found: unknown; known: number }) => ({
+    message: `Cannot read the transcript "${d.file}": its version is ${JSON.stringify(d.found)}, this program reads ${d.known}`,
+    mend: `open it with the version of sous that wrote it`,
+  })),
+  PLUGIN_LOAD_FAILED: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot load plugin "${d.file}": ${d.reason}`,
+    mend: `mend ${d.file}, or leave it out`,
+  })),
+  PLUGIN_LOAD_TIMEOUT: entry((d: { file: string; seconds: number }) => ({
+    message: `Cannot load plugin "${d.file}": loading took longer than ${d.seconds} s`,
+    mend: `move slow work from the top of ${d.file} into what it adds`,
+  })),
+  PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string }) => ({
+    message: `Cannot find plugin "${d.plugin}" from "${d.base}"`,
+    mend: `correct its path, or install the package "${d.plugin}" there`,
+  })),
+  MODEL_NOT_CONFIGURED: entry((_: Record<never, never>) => ({
+    message: `No model is configured, and the environment holds no key for one`,
+    mend: [
+      `set ANTHROPIC_API_KEY to use Claude;`,
+      `or set ANTHROPIC_BASE_URL and give --model NAME to use a gateway or a local server;`,
+      `or give --model script:FILE to work offline, with answers from a file`,
+    ].join("\n        "),
+  })),
+  MODEL_UNKNOWN: entry((d: { id: string; known: readonly string[] }) => ({
+    message: `Cannot open the model "${d.id}": no provider takes that id`,
+    mend: `name one that ${d.known.join(", ")} takes: "sonnet", or "script:FILE"; for a server of yours set ANTHROPIC_BASE_URL`,
+  })),
+  MODEL_KEY_MISSING: entry((d: { id: string }) => ({
+    message: `Cannot open the model "${d.id}": the environment holds no key for it`,
+    mend: `set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; or ANTHROPIC_BASE_URL for a server that wants none`,
+  })),
+  MODEL_SETTING_INVALID: entry((d: { name: string; value: string; wanted: string }) => ({
+    message: `Cannot read ${d.name}: it is "${d.value}", not ${d.wanted}`,
+    mend: `set ${d.name} to ${d.wanted}`,
+  })),
+  MODEL_SCRIPT_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read the scripted model "${d.file}": ${d.reason}`,
+    mend: `name a YAML or JSON file with turns, as script:FILE`,
+  })),
+  MODEL_SCRIPT_INVALID: entry((d: { where: string; problem: string; mend: string }) => ({
+    message: `Cannot use the scripted model "${d.where}": ${d.problem}`,
+    mend: d.mend,
+  })),
+  MODEL_TURNS_UNUSED: entry((d: { name: string; turns: readonly number[] }) => ({
+    message: `The scripted model "${d.name}" was not asked for ${d.turns.length} of its turns: ${d.turns.join(", ")}`,
+    mend: `take them out, or set "unused: ignore" in the script`,
+  })),
+  MODEL_CASSETTE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read the cassette "${d.file}": ${d.reason}`,
+    mend: `record it with --record ${d.file}`,
+  })),
+  MODEL_CASSETTE_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot write the cassette "${d.file}": ${d.reason}`,
+    mend: `give --record a file in a folder that can be written`,
+  })),
+  MODEL_CASSETTE_UNUSED: entry((d: { file: string; unused: number; entries: number }) => ({
+    message: `The cassette "${d.file}" was not asked for ${d.unused} of its ${d.entries} answers`,
+    mend: `record it again with --record ${d.file}`,
+  })),
+  PLUGIN_EXPORT_INVALID: entry((d: { from: string; found: string }) => ({
+    message: `Cannot load plugin "${d.from}": its default export is ${d.found}`,
+    mend: `export definePlugin({ name: … }) as the default from ${d.from}`,
+  })),
+  RECIPE_FILE_MISSING: entry((d: { file: string; near?: string | undefined }) => ({
+    message: `Cannot find the recipe "${d.file}"`,
+    mend: d.near === undefined ? "name a file that exists" : `write "${d.near}"`,
+  })),
+  RECIPE_ENDING_UNKNOWN: entry((d: { file: string }) => ({
+    message: `Cannot load "${d.file}": its name does not end like a recipe's`,
+    mend: "give it one of the endings .ts, .mts, .js, .mjs, .yaml, .yml",
+  })),
+  RECIPE_EXPORT_INVALID: entry((d: { file: string; found: string }) => ({
+    message: `Cannot load the recipe "${d.file}": its default export is ${d.found}`,
+    mend: `write "export default recipe({ name: …, description: … }).step(…)" in ${d.file}`,
+  })),
+  RECIPE_HEAD_INVALID: entry((d: { recipe: string; problem: string }) => ({
+    message: `Cannot use the recipe "${d.recipe}": ${d.problem}`,
+    mend: "correct what it says about itself, before its steps",
+  })),
+  RECIPE_KEY_UNKNOWN: entry((d: { recipe: string; key: string; mend: string }) => ({
+    message: `Cannot use the recipe "${d.recipe}": it has the unknown key "${d.key}"`,
+    mend: d.mend,
+  })),
+  RECIPE_EMPTY: entry((d: { recipe: string }) => ({
+    message: `Cannot run the recipe "${d.recipe}": it has no steps`,
+    mend: "add a step",
+  })),
+  RECIPE_UNKNOWN: entry((d: { name: string; mend: string }) => ({
+    message: `Cannot use the recipe "${d.name}": there is none of that name`,
+    mend: d.mend,
+  })),
+  RECIPE_TOO_DEEP: entry((d: { recipe: string; limit: number }) => ({
+    message: `Cannot use the recipe "${d.recipe}": recipes may be nested ${d.limit} deep at most`,
+    mend: "flatten the recipes, and look for one that uses itself",
+  })),
+  RECIPE_OUTPUT_FAILED: entry((d: { recipe: string; reason: string }) => ({
+    message: `Cannot make the output of the recipe "${d.recipe}": ${d.reason}`,
+    mend: "correct the function or the expression that makes its output",
+  })),
+  RECIPE_YAML_BROKEN: entry((d: { file: string; problem: string } & Place) => ({
+    message: `Cannot read the recipe "${d.file}" at ${placeOf(d)}: ${d.problem}`,
+    mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  RECIPE_YAML_KEY_UNKNOWN: entry((d: { file: string; key: string; mend: string } & Place) => ({
+    message: `Unknown key "${d.key}" at ${d.file}:${placeOf(d)}`,
+    mend: d.mend,
+  })),
+  RECIPE_YAML_INVALID: entry((d: { file: string; problem: string } & Place) => ({
+    message: `The recipe is wrong at ${d.file}:${placeOf(d)}: ${d.problem}`,
+    mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  MODULE_FILE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read "${d.file}": ${d.reason}`,
+    mend: "name a file that exists and that you may read",
+  })),
+  MODULE_SYNTAX_INVALID: entry((d: { file: string; problem: string } & Place) => ({
+    message: `Cannot compile "${d.file}" at ${placeOf(d)}: ${d.problem}`,
+    mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  MODULE_THREW: entry((d: { file: string; reason: string; line?: number | undefined }) => ({
+    message: `Cannot load "${d.file}"${d.line === undefined ? "" : ` (line ${d.line})`}: ${d.reason}`,
+    mend: `correct what the file does while it loads`,
+  })),
+  MODULE_IMPORT_MISSING: entry((d: { file: string; specifier: string }) => ({
+    message: `Cannot load "${d.file}": there is no module "${d.specifier}"`,
+    mend: `correct the import, or install the package "${d.specifier}" beside the file`,
+  })),
+  EXPRESSION_INVALID: entry((d: { file: string; expression: string; problem: string } & Place) => ({
+    message: `The expression "${d.expression}" at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
+    mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  EXPRESSION_NAME_UNKNOWN: entry(
+    (d: { file: string; expression: string; what: string; name: string; mend: string } & Place) => ({
+      message: `The expression "${d.expression}" at ${d.file}:${placeOf(d)} names the unknown ${d.what} "${d.name}"`,
+      mend: d.mend,
+    }),
+  ),
+  EXPRESSION_RAW: entry((d: { file: string; expression: string } & Place) => ({
+    message: `The expression "${d.expression}" at ${d.file}:${placeOf(d)} uses raw(), which a command does not allow`,
+    mend: `leave out raw(): in "sh" every expression becomes one quoted word`,
+  })),
+  EXPRESSION_FAILED: entry((d: { expression: string; reason: string }) => ({
+    message: `The expression "${d.expression}" failed: ${d.reason}`,
+    mend: "correct the expression, or what it reads",
+  })),
+  PARAM_UNKNOWN: entry((d: { recipe: string; name: string; mend: string }) => ({
+    message: `The recipe "${d.recipe}" has no parameter "${d.name}"`,
+    mend: d.mend,
+  })),
+  PARAM_MISSING: entry((d: { recipe: string; name: string; description?: string | undefined }) => ({
+    message: `The recipe "${d.recipe}" needs the parameter "${d.name}"${d.description ? `: ${d.description}` : ""}`,
+    mend: `add --param ${d.name}=…`,
+  })),
+  PARAM_INVALID: entry((d: { recipe: string; name: string; problem: string }) => ({
+    message: `The parameter "${d.name}" of the recipe "${d.recipe}" is wrong: ${d.problem}`,
+    mend: `correct the value of "${d.name}"; "sous run ${d.recipe} --help" lists what it takes`,
+  })),
+  PARAM_PAIR_INVALID: entry((d: { text: string }) => ({
+    message: `Cannot read the parameter "${d.text}": it has no "="`,
+    mend: `write --param ${d.text || "name"}=VALUE`,
+  })),
+  PARAM_FILE_INVALID: entry((d: { file: string; problem: string }) => ({
+    message: `Cannot read the parameters in "${d.file}": ${d.problem}`,
+    mend: "name a file that holds one object, as JSON or YAML",
+  })),
+  STEP_ID_INVALID: entry((d: { recipe: string; id: string; problem: string; at?: string | undefined }) => ({
+    message: `The recipe "${d.recipe}" has a step "${d.id}"${d.at ? ` at ${d.at}` : ""}: ${d.problem}`,
+    mend: `give it another id, of letters, digits and "_"`,
+  })),
+  STEP_ID_DUPLICATE: entry((d: { recipe: string; id: string; at?: string | undefined }) => ({
+    message: `The recipe "${d.recipe}" has two steps "${d.id}"${d.at ? `, the second at ${d.at}` : ""}`,
+    mend: "rename one of them",
+  })),
+  STEP_OPTION_UNKNOWN: entry((d: { kind: string; key: string; mend: string }) => ({
+    message: `A step of kind "${d.kind}" has the unknown option "${d.key}"`,
+    mend: d.mend,
+  })),
+  STEP_OPTION_INVALID: entry((d: { kind: string; problem: string }) => ({
+    message: `A step of kind "${d.kind}" is declared wrongly: ${d.problem}`,
+    mend: "correct the declaration",
+  })),
+  STEP_DECLARATION_INVALID: entry((d: { step: string; found: string }) => ({
+    message: `The step "${d.step}" declares ${d.found}, not a step`,
+    mend: "return what agent(), sh`…`, each() or another constructor makes",
+  })),
+  STEP_MAKE_FAILED: entry((d: { step: string; reason: string }) => ({
+    message: `The step "${d.step}" cannot be declared: ${d.reason}`,
+    mend: "correct the function or the expression that declares it",
+  })),
+  STEP_SCRIPT_FAILED: entry((d: { step: string; reason: string }) => ({
+    message: `The script of step "${d.step}" failed: ${d.reason}`,
+    mend: "correct the script, or catch the error in it",
+  })),
+  STEP_KEY_DUPLICATE: entry((d: { step: string; key: string }) => ({
+    message: `The step "${d.step}" has two items with the key "${d.key}"`,
+    mend: "give each item a key of its own: each(items, make, { key: (item, index) => … })",
+  })),
+  STEP_TOOL_UNKNOWN: entry((d: { tool: string; mend: string }) => ({
+    message: `Cannot call the tool "${d.tool}": there is none of that name`,
+    mend: d.mend,
+  })),
+  STEP_ROLE_MISSING: entry((d: { kind: string; role: string }) => ({
+    message: `Cannot run a step of kind "${d.kind}": no plugin brings a tool of the role "${d.role}"`,
+    mend: "add a plugin with such a tool; the default plugins have one",
+  })),
+  SH_VALUE_INVALID: entry((d: { found: string }) => ({
+    message: `Cannot put ${d.found} into a command`,
+    mend: "give a text, a number, a boolean or a list of these",
+  })),
+  SH_VALUE_MISPLACED: entry((d: { place: string; before: string }) => ({
+    message: `Cannot put a value ${d.place} of a command, after "${d.before}"`,
+    mend: "take the value out of there: it is quoted by itself, as one word",
+  })),
+  BUDGET_PRICE_UNKNOWN: entry((d: { model: string }) => ({
+    message: `Cannot keep a budget in USD: the price of the model "${d.model}" is unknown`,
+    mend: `set prices for it in the settings, or limit tokens or turns instead`,
+  })),
+  JOURNAL_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot write the journal "${d.file}": ${d.reason}`,
+    mend: "free space on its disk, or set XDG_STATE_HOME to a folder that is writable",
+  })),
+  JOURNAL_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read the journal "${d.file}": ${d.reason}`,
+    mend: "name a run that exists and that you may read",
+  })),
+  JOURNAL_CORRUPT: entry((d: { file: string; line: number; reason: string }) => ({
+    message: `Cannot read the journal "${d.file}": line ${d.line} ${d.reason}`,
+    mend: "restore the file from a copy, or run the recipe anew",
+  })),
+}
