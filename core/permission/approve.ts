@@ -95,7 +95,7 @@ function createQuestion(request: ApprovalRequest, { reevaluate }: ApproveOptions
 }
 
 /** A promise that the first claim resolves; later claims are told that they came late. */
-export function resolveOnce<T>(onClaim: () => void): { promise: Promise<T>; claim(value: T): boolean } {
+function resolveOnce<T>(onClaim: () => void): { promise: Promise<T>; claim(value: T): boolean } {
   let resolve: (value: T) => void = () => {}
   const promise = new Promise<T>((settle) => {
     resolve = settle

@@ -11,7 +11,7 @@ import { SHELL_NAMES, unwrap } from "./wrapper.ts"
 import { wrappers } from "./wrapper-table.ts"
 
 /** Longer commands are never allowed without a question, in characters. */
-export const MAX_COMMAND_CHARS = 10_000
+const MAX_COMMAND_CHARS = 10_000
 const MAX_CACHED = 300
 /** Wrappers around wrappers that are looked at one by one; further ones are skipped. */
 const MAX_ROUGH_DEPTH = 24
@@ -123,6 +123,7 @@ function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedi
       words: link.words,
       assignments: [],
       redirects: i === 0 ? redirects : [],
+      tails: [],
       ...place,
       inner: next ? [next] : [],
     }

@@ -85,7 +85,7 @@ export function liesIn(unit: PathUnit, folders: readonly string[]): boolean {
 }
 
 /** A folder that is read with all that is in it, some of which a deny or ask rule may refuse. */
-export function hidesRefused(unit: PathUnit, { rules, facts }: Coverage): boolean {
+function hidesRefused(unit: PathUnit, { rules, facts }: Coverage): boolean {
   if (!unit.recursive) return false
   const cwd = cutPath(facts.cwd)
   return [rules.deny, rules.ask].some((table) => findRefusalBelow(unit, table, cwd) !== undefined)

@@ -73,7 +73,7 @@ export interface PermissionCall {
   input: unknown
   readOnly: boolean
   targets: readonly Target[]
-  /** The tool leaves out of its result what `mayRead` refuses, so that it may search a folder that holds such files. */
+  /** The tool leaves files that a rule refuses out of its result by itself, so it may search a folder that holds some. */
   skipsDenied?: boolean
 }
 

@@ -6,7 +6,7 @@
 import type { Target } from "../tool.ts"
 import { uncovered } from "./cover.ts"
 import { textOfSegment, uncoveredParts } from "./cover-command.ts"
-import type { Coverage } from "./coverage.ts"
+import { type Coverage, hidesFromGuards } from "./coverage.ts"
 import type { PermissionCall, RuleSource } from "./decision.ts"
 import { escapePath } from "./path-pattern.ts"
 import { PATH_RULES } from "./refuse.ts"
@@ -44,6 +44,9 @@ export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
   const commands = units.filter((unit) => unit.kind === "command")
   const trouble = commands.find(({ analysis }) => analysis.trouble !== undefined)?.analysis.trouble
   if (trouble !== undefined) return `no rule or flag can allow a command when ${trouble}; write it as simple commands`
+  const hidden = hiddenPath(units, coverage)
+  if (hidden !== undefined)
+    return `a deny or ask rule guards files that ${hidden} may hold; name the very files, or a narrower folder`
   const flags = flagsFor(uncovered(units, coverage), coverage)
   const rules = suggestRules(units, coverage).map((rule) => `"${clip(rule)}"`)
   const parts = [
@@ -53,10 +56,21 @@ export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
   return parts.length > 0 ? parts.join(", or ") : "no exact rule can allow it; write it as simple commands"
 }
 
+/** A path that no rule can allow, since a guard cannot be held against what it stands for. */
+function hiddenPath(units: readonly Unit[], coverage: Coverage): string | undefined {
+  for (const unit of uncovered(units, coverage)) {
+    const paths = unit.kind === "path" ? [unit] : unit.kind === "command" ? unit.paths : []
+    const hidden = paths.find((path) => hidesFromGuards([path], coverage))
+    if (hidden) return `"${clip(hidden.written)}"`
+  }
+  return undefined
+}
+
 /** The rules that `always` would add, one for each part that is not covered; empty when a part has no exact one. */
 export function suggestRules(units: readonly Unit[], coverage: Coverage): string[] {
   const { call } = coverage
   if (units.length === 0) return [call.tool]
+  if (hiddenPath(units, coverage) !== undefined) return []
   const found = uncovered(units, coverage).map((unit): (string | undefined)[] => {
     if (unit.kind === "command") return commandRules(unit, coverage)
     if (unit.kind === "path") return [pathRule(unit)]

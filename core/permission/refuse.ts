@@ -173,7 +173,7 @@ function textsOfCommand({ analysis }: CommandUnit): Texts {
   if (known) return known
   const found = new Set([analysis.text.trim(), ...analysis.spans, ...analysis.all.flatMap(textsOfSegment)])
   const texts = new Map<string, string[]>()
-  for (const text of new Set([...found].flatMap((one) => [one, one.replace(/\s+/g, " ")]))) {
+  for (const text of new Set([...found].flatMap((one) => [one, one.replace(/[ \t]+/g, " ")]))) {
     const word = /^\S*/.exec(text)![0]
     const list = texts.get(word)
     if (list) list.push(text)
@@ -183,7 +183,7 @@ function textsOfCommand({ analysis }: CommandUnit): Texts {
   return texts
 }
 
-function textsOfSegment({ words, assignments }: Segment): string[] {
+function textsOfSegment({ words, assignments, tails }: Segment): string[] {
   if (words.length === 0) return []
   const variants = words.reduce((most, word) => Math.max(most, word.guesses.length), 1)
   const guesses = Array.from({ length: Math.min(variants, 16) }, (_, i) =>
@@ -196,7 +196,7 @@ function textsOfSegment({ words, assignments }: Segment): string[] {
     return program === "git" ? [...plain, ["git", ...withoutGitOptions(parts.slice(1))]] : plain
   })
   const assigned = assignments.length > 0 ? [[...assignments.map(({ word }) => word.raw), ...raw]] : []
-  return [...named, ...assigned].map((parts) => parts.join(" "))
+  return [...named, ...assigned, tails.slice(0, 1)].map((parts) => parts.join(" "))
 }
 
 /** The words from the sub-command on. */

@@ -92,7 +92,7 @@ const compiledGrants = new WeakMap<RuleSource, { key: string; rule: CompiledRule
 
 /** Compiles a grant or a filter, once per object; undefined when it does not parse. */
 export function compileGrant(source: RuleSource, anchors: RuleSet["anchors"]): CompiledRule | undefined {
-  const key = `${source.behavior} ${source.text}`
+  const key = [source.behavior, source.text, anchors.cwd, anchors.home].join("\0")
   const known = compiledGrants.get(source)
   if (known?.key === key) return known.rule
   const read = readRule(source.text)

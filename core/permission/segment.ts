@@ -11,6 +11,8 @@ export interface Segment {
   words: readonly ShellWord[]
   assignments: readonly { name: string; word: ShellWord }[]
   redirects: readonly ShellRedirect[]
+  /** For each word, the text from there to the end of the command as written, redirects included. */
+  tails: readonly string[]
   /** Folders that its relative paths may start from, absolute; undefined: not known. */
   bases: readonly string[] | undefined
   /** It follows a `cd` of the same command. */

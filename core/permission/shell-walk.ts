@@ -3,21 +3,20 @@
  *
  * Invariant: a node that this file does not know is walked as a place where no allow pattern looks, never skipped.
  */
-import type { Assignment, Command, Function as FunctionNode, ParsedScript, Redirection, SyntaxNode, Word } from "unbash"
+import type { Command, Function as FunctionNode, ParsedScript, Redirection, SyntaxNode } from "unbash"
 import { isForkBomb } from "./fork-bomb.ts"
 import type { InnerCommand, Segment } from "./segment.ts"
 import { printedText, readRedirects, stdinOf } from "./shell-redirect.ts"
 import { afterCommand, forkState, type MovingState, settleState, unite } from "./shell-state.ts"
 import {
-  assignmentArgument,
   literalWord,
   plainText,
-  type ReadWord,
+  readArgument,
   readAssignment,
   readWord,
-  type ShellState,
   scriptsIn,
   splitWords,
+  wordsIn,
 } from "./shell-word.ts"
 import { type Unwrapped, unwrap } from "./wrapper.ts"
 
@@ -25,7 +24,7 @@ type Parser = Pick<typeof import("unbash"), "parse" | "forEachChild">
 
 const MAX_DEPTH = 24
 const MAX_SEGMENTS = 1000
-/** Lists of commands that are also matched from each of their commands on. */
+/** Commands of a list that are also matched together with their neighbours. */
 const MAX_LIST = 8
 
 /** What one walk found, and what it is walking with. */
@@ -76,6 +75,14 @@ function walkScript(script: ParsedScript, walk: Walk): void {
   walkAll(script.commands, script.source === undefined ? walk : { ...walk, source: script.source })
 }
 
+/** Every run of neighbours in a list, as written: a pattern may speak of several commands at once. */
+function addSpans(nodes: readonly SyntaxNode[], walk: Walk): void {
+  const some = nodes.length > MAX_LIST ? [...nodes.slice(0, MAX_LIST - 1), nodes.at(-1)!] : nodes
+  for (const [i, first] of some.entries()) {
+    for (const last of some.slice(i)) walk.shared.spans.push(walk.source.slice(first.pos, last.end))
+  }
+}
+
 /** Scripts of substitutions run in a shell of their own, where no allow pattern looks. */
 function walkSubstitutions(scripts: readonly ParsedScript[], walk: Walk): void {
   for (const script of scripts) {
@@ -89,6 +96,7 @@ function walkAll(nodes: readonly SyntaxNode[], walk: Walk): void {
     trouble(walk, "its commands are nested too deep")
     return
   }
+  addSpans(nodes, walk)
   for (const node of nodes) {
     walkNode(node, walk)
     settleState(walk.state)
@@ -142,7 +150,7 @@ function walkNode(node: SyntaxNode, walk: Walk): void {
 
 function walkList(node: Extract<SyntaxNode, { type: "AndOr" }>, walk: Walk): void {
   const { commands, operators } = node
-  for (const command of commands.slice(0, MAX_LIST)) walk.shared.spans.push(walk.source.slice(command.pos, node.end))
+  addSpans(commands, walk)
   for (const [i, command] of commands.entries()) {
     walkNode(command, walk)
     if (operators[i] === "&&") walk.state.stayed = undefined
@@ -215,18 +223,8 @@ function walkOther(node: SyntaxNode, walk: Walk): void {
 }
 
 function walkTest(node: SyntaxNode, walk: Walk): void {
-  const words = wordsIn(node, walk).map((word) => readWord(word, walk.state).word)
+  const words = wordsIn(node).map((word) => readWord(word, walk.state).word)
   push(walk, { words: [literalWord("[["), ...words] }, scriptsIn(node))
-}
-
-function wordsIn(node: SyntaxNode, walk: Walk): Word[] {
-  const found: Word[] = []
-  const visit = (child: SyntaxNode) => {
-    if (child.type === "Word") found.push(child)
-    else walk.parser.forEachChild(child, visit)
-  }
-  walk.parser.forEachChild(node, visit)
-  return found
 }
 
 function walkSimple(node: Command, walk: Walk, stdin: readonly string[]): void {
@@ -243,16 +241,12 @@ function walkSimple(node: Command, walk: Walk, stdin: readonly string[]): void {
   const place = { ...walk, nested: walk.nested || odd || redirects.expands }
   const scripts = [...prefix, ...parts].flatMap((part) => part.scripts)
   const fed = [...stdin, ...stdinOf(node.redirects, state)]
-  push(place, { words, assignments: prefix, redirects: redirects.files }, [...scripts, ...redirects.scripts], fed)
+  const tails = node.name ? [node.name, ...node.args].map(({ pos }) => walk.source.slice(pos, node.end)) : []
+  const part = { words, assignments: prefix, redirects: redirects.files, tails }
+  push(place, part, [...scripts, ...redirects.scripts], fed)
   if (words.length === 0) for (const { name, word } of prefix) state.variables.set(name, word.guesses)
   const assigned = prefix.map(({ name }) => name)
   if (words.length > 0) afterCommand(words, assigned, state)
-}
-
-function readArgument(part: Word | Assignment, state: ShellState): ReadWord {
-  if (part.type === "Word") return readWord(part, state)
-  const { word, scripts } = readAssignment(part, state)
-  return { word: assignmentArgument(part.name, word), scripts }
 }
 
 /** Adds a segment, what it runs in turn, and the scripts that run to make its words. */
@@ -268,32 +262,39 @@ function push(
   }
   const { bases } = walk.state
   const words = splitWords(part.words)
-  const found = unwrap(words, stdin)
-  // A word that falls apart may leave nothing, and then still stands for something that nobody knows.
-  const asWritten = words.length === part.words.length ? [] : unwrap(part.words, stdin)
-  const opaque = part.opaque ?? [...found, ...asWritten].find((one) => one.kind === "opaque")?.why
+  const found = unwrap(part.words, stdin)
+  // A word that falls apart is guessed at for refusals; no allow rule may look through what is left of it.
+  const guessed =
+    words.every((word, i) => word === part.words[i]) && words.length === part.words.length
+      ? []
+      : unwrap(words, stdin).map((one) => ({ ...one, clear: false }))
+  const ran = [...found, ...guessed]
+  const tails = part.tails ?? []
+  const opaque = part.opaque ?? ran.find((one) => one.kind === "opaque")?.why
   const segment: Segment = {
     assignments: [],
     redirects: [],
+    tails: [],
     ...part,
     bases,
     moved: walk.state.moved,
     nested: walk.nested,
-    inner: found.flatMap((one) => walkInner(one, walk)),
+    inner: ran.flatMap((one, i) => walkInner(one, i < found.length ? tails : [], walk)),
     ...(opaque === undefined ? {} : { opaque }),
   }
   walk.sink.push(segment)
   walkSubstitutions(scripts, walk)
 }
 
-function walkInner(found: Unwrapped, walk: Walk): InnerCommand[] {
+function walkInner(found: Unwrapped, tails: readonly string[], walk: Walk): InnerCommand[] {
   if (found.kind === "opaque") return []
   if (walk.depth > MAX_DEPTH) {
     trouble(walk, "its commands are nested too deep")
     return []
   }
   const inside: Walk = { ...fork(walk), sink: [], depth: walk.depth + 1 }
-  if (found.kind === "command") push(inside, { words: found.words }, [])
+  if (found.kind === "command")
+    push(inside, { words: found.words, tails: tails.slice(found.at, found.at + found.words.length) }, [])
   else for (const text of found.texts) walkText(text, { ...inside, nested: true })
   return [{ segments: inside.sink, at: found.at, clear: found.kind === "command" && found.clear }]
 }

@@ -37,7 +37,7 @@ export interface ReadWord {
 }
 
 /** Stands in a guess for a part that is surely not empty. */
-export const SOME_TEXT = "\uFFFC"
+const SOME_TEXT = "\uFFFC"
 const MAX_GUESSES = 16
 
 interface Piece {
@@ -69,10 +69,13 @@ export function readAssignment(part: Assignment, state: ShellState): ReadWord {
   return { word, scripts: [...index, ...elements.flatMap(({ scripts }) => scripts)] }
 }
 
-/** The same as an argument of `export`, `declare` and their like. */
-export function assignmentArgument(name: string, word: ShellWord): ShellWord {
-  const value = word.value === undefined ? undefined : `${name}=${word.value}`
-  return { ...word, value, guesses: word.guesses.map((guess) => `${name}=${guess}`) }
+/** Reads an argument; `NAME=value` after `export`, `declare` and their like is one too. */
+export function readArgument(part: Word | Assignment, state: ShellState): ReadWord {
+  if (part.type === "Word") return readWord(part, state)
+  const { word, scripts } = readAssignment(part, state)
+  const value = word.value === undefined ? undefined : `${part.name}=${word.value}`
+  const guesses = word.guesses.map((guess) => `${part.name}=${guess}`)
+  return { word: { ...word, value, guesses }, scripts }
 }
 
 /** A word whose value is known, as quote removal left it. */
@@ -95,6 +98,17 @@ export function scriptsIn(node: SyntaxNode): ParsedScript[] {
   const found: ParsedScript[] = []
   const visit = (child: SyntaxNode) => {
     if (child.type === "Script") found.push(child as ParsedScript)
+    else forEach(child, visit)
+  }
+  forEach(node, visit)
+  return found
+}
+
+/** The words that stand right below the node, but not in one another. */
+export function wordsIn(node: SyntaxNode): Word[] {
+  const found: Word[] = []
+  const visit = (child: SyntaxNode) => {
+    if (child.type === "Word") found.push(child)
     else forEach(child, visit)
   }
   forEach(node, visit)

@@ -93,17 +93,23 @@ function unwrapShell(words: readonly ShellWord[], stdin: readonly string[]): Unw
   for (; at < words.length && /^[-+]./.test(text(words[at])); at++) {
     const option = text(words[at])
     if (option === "--") break
-    if (/^-[A-Za-z]*c/.test(option)) {
-      const string = words.findIndex((word, i) => i > at && !/^[-+]/.test(text(word)))
-      if (string < 0) return []
-      return [{ kind: "script", at: string, texts: words[string]!.guesses }, ...unknownFrom(words, string, string + 1)]
-    }
+    if (/^-[A-Za-z]*c/.test(option)) return unwrapShellString(words, at)
     if (/^[-+][A-Za-z]*[oO]$|^--(?:rcfile|init-file)$/.test(option)) at++
   }
   const reads = at >= words.length || words.slice(1, at).some((word) => /^-[A-Za-z]*s/.test(text(word)))
   if (!reads || words.some((word) => /^--?(?:help|version)$/.test(text(word)))) return []
   if (stdin.length > 0) return [{ kind: "script", at: words.length, texts: stdin }]
   return [opaque(words.length, "it runs whatever is written to it")]
+}
+
+/** The string is the first word after `-c` that is no option; a word right behind it is looked at as well. */
+function unwrapShellString(words: readonly ShellWord[], option: number): Unwrapped[] {
+  const string = words.findIndex((word, i) => i > option && !/^[-+]/.test(text(word)))
+  const found = [...new Set([string, option + 1])].filter((at) => at > 0 && at < words.length)
+  return found.flatMap((at): Unwrapped[] => [
+    { kind: "script", at, texts: words[at]!.guesses },
+    ...unknownFrom(words, at, at + 1),
+  ])
 }
 
 function unwrapInterpreter(words: readonly ShellWord[]): Unwrapped[] {

@@ -22,7 +22,7 @@ import {
 import type { Connection } from "./connection.ts"
 import { abortError, faultOf, faultOfBreak, faultOfStall } from "./fault.ts"
 import { type KnownModel, knownModel } from "./price.ts"
-import { bodyOf, type RequestBody } from "./request.ts"
+import { bodyOf, bodyText, type RequestBody } from "./request.ts"
 import { apiSchema } from "./schema.ts"
 import { createWatch, type Watch } from "./watch.ts"
 
@@ -99,7 +99,7 @@ async function openStream(
   // The SDK's `messages.create` does no more than this, and warns of deprecated models on the console.
   return client.post<Stream<RawMessageStreamEvent>>("/v1/messages", {
     // As text: whatever else a body might be, the SDK would ask Node for the classes of it, which take time to load.
-    body: JSON.stringify({ ...body, stream: true }),
+    body: bodyText({ ...body, stream: true }),
     headers: { "content-type": "application/json" },
     stream: true,
     signal: watch.signal,

@@ -42,3 +42,27 @@ export function bodyOf(model: string, request: ModelRequest, options: BodyOption
   }
   return body
 }
+
+/** The body as JSON text. What of the conversation was sent before is not written out anew. */
+export function bodyText({ messages, ...rest }: RequestBody): string {
+  // The newest carries the cache breakpoint, which moves on: its text will not be wanted again.
+  const newest = messages.at(-1)
+  const older = olderText(messages.slice(0, -1))
+  const comma = older === "" ? "" : ","
+  return `${JSON.stringify(rest).slice(0, -1)},"messages":[${older}${comma}${newest ? JSON.stringify(newest) : ""}]}`
+}
+
+/** Messages that were written out, and their text; by the first of them. */
+const written = new WeakMap<MessageParam, { messages: readonly MessageParam[]; text: string }>()
+
+function olderText(messages: readonly MessageParam[]): string {
+  const [first] = messages
+  if (first === undefined) return ""
+  const known = written.get(first)
+  const grown = known?.messages.every((message, index) => message === messages[index]) ? known : undefined
+  const fresh = messages.slice(grown?.messages.length ?? 0).map((message) => JSON.stringify(message))
+  // Adding up text copies none of it, unlike joining; it is copied once, when it is sent.
+  const text = fresh.reduce((sum, one) => (sum === "" ? one : `${sum},${one}`), grown?.text ?? "")
+  written.set(first, { messages, text })
+  return text
+}

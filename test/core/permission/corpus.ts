@@ -202,6 +202,7 @@ export const CORPUS: readonly { rules: CorpusRules; lines: readonly Line[] }[] =
       ["ask approval", "Bash", "npm test > $OUT", "a target that nobody knows"],
       ["ask approval", "Bash", "npm test $(touch x)", "a substitution in the open part"],
       ["ask approval", "Bash", "npm test $ARGS", "words that nobody knows"],
+      ["ask approval", "Bash", "timeout 5 npm test $ARGS", "nor behind a wrapper"],
       ["ask approval", "Bash", "npm $X", "a variable in the literal part"],
       ["ask approval", "Bash", "PATH=./bin npm test", "a variable that changes the program"],
       ["ask approval", "Bash", "npm() { touch x; }; npm test", "the name means another thing"],

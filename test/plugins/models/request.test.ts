@@ -1,0 +1,34 @@
+import type { MessageParam } from "sous"
+import { describe, expect, it } from "vitest"
+import { bodyText } from "../../../plugins/models/request.ts"
+
+const says = (role: "user" | "assistant", text: string): MessageParam => ({ role, content: [{ type: "text", text }] })
+const bodyOf = (messages: readonly MessageParam[]) => ({ model: "m", max_tokens: 1, stream: true, messages })
+
+describe("bodyText()", () => {
+  it("writes what JSON.stringify would, while a conversation grows, forks, is changed and is cut", () => {
+    const first = says("user", "ü\u2028\ud800 one")
+    const grown = [first, says("assistant", "two"), says("user", "three"), says("assistant", "four"), says("user", "5")]
+    const histories = [
+      [],
+      grown.slice(0, 1),
+      grown.slice(0, 3),
+      grown,
+      [first, says("assistant", "another"), says("user", "three")],
+      [first, says("assistant", "changed"), ...grown.slice(2)],
+      grown.slice(0, 2),
+      [says("user", "summary"), ...grown.slice(3)],
+      grown,
+    ]
+    for (const messages of histories) expect(JSON.parse(bodyText(bodyOf(messages)))).toEqual(bodyOf(messages))
+    expect(bodyText(bodyOf(grown))).toContain(JSON.stringify(grown))
+  })
+
+  it("does not write old messages out anew", () => {
+    let written = 0
+    const counted = (text: string) => ({ ...says("user", text), toJSON: () => ({ n: ++written }) }) as MessageParam
+    const messages = Array.from({ length: 50 }, (_, index) => counted(String(index)))
+    for (let length = 1; length <= messages.length; length++) bodyText(bodyOf(messages.slice(0, length)))
+    expect(written).toBe(50 + 49)
+  })
+})
