@@ -9,7 +9,7 @@ import type { Secrets } from "./env.ts"
 import type { EventBody } from "./event.ts"
 import type { HookRunner } from "./hook-runner.ts"
 import type { Model } from "./model.ts"
-import type { ApprovalAnswer, ApprovalRequest, Decision, RuleSource } from "./permission/decision.ts"
+import type { ApprovalAnswer, ApprovalRequest, Decision, PermissionFacts, RuleSource } from "./permission/decision.ts"
 import type { RuleSet } from "./permission/rule.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { Registry } from "./registry.ts"
@@ -22,7 +22,8 @@ export interface Engine {
   folder: string
   cwd: string
   roots: readonly string[]
-  home: string
+  /** What the permission layer knows about folders. */
+  places: Pick<PermissionFacts, "roots" | "home" | "namedRoots" | "stateFolders" | "configures">
   /** The whole environment; only models read it. */
   env: Readonly<Record<string, string | undefined>>
   /** The environment for child processes. */

@@ -73,11 +73,10 @@ export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): 
   const facts: PermissionFacts = {
     aborted: scope.signal.aborted,
     mode: scope.mode,
+    ...engine.places,
     cwd: scope.cwd,
-    roots: engine.roots,
     readRoots: [engine.folder],
-    home: engine.home,
-    paths: await resolveTargets(targets, scope.cwd),
+    paths: await resolveTargets(targets, scope.cwd, { home: engine.places.home }),
     canAsk: engine.canAsk,
   }
   const grants = engine.grants.get(scope.agent.id) ?? []
@@ -117,7 +116,8 @@ async function requestApproval(
   { decision, call, facts }: Judged,
 ): Promise<ToolUse | undefined> {
   const { agent, engine } = scope
-  const suggestions = suggestGrants(decision, call, engine.rules, facts)
+  const grants = engine.grants.get(agent.id) ?? []
+  const suggestions = suggestGrants(decision, call, engine.rules, facts, { grants })
   const request: ApprovalRequest = { id: use.id, tool: tool.name, input: use.input, decision, agent, suggestions }
   const again = async () => (await judgeCall(scope, tool, use.input)).decision
   const answer = await engine.approve(scope, request, again)

@@ -6,13 +6,14 @@
 import type { KitParts, RunOptions } from "./kit.ts"
 import type { Behavior, RuleSource } from "./permission/decision.ts"
 import { compileRules, type RuleSet } from "./permission/rule.ts"
+import type { RunPlaces } from "./run-place.ts"
 import type { Recipe } from "./step.ts"
 
 /** Compiles all rules that a run starts with. Throws PERMISSION_RULE_INVALID. */
 export function compileRunRules(
   kit: KitParts,
   recipe: Recipe<any, any, any>,
-  options: RunOptions & { cwd: string },
+  options: RunOptions & { places: RunPlaces },
 ): RuleSet {
   const { settings, registry } = kit
   const rules = [
@@ -23,8 +24,8 @@ export function compileRunRules(
   ]
   const names = [...registry.tools.values()].flatMap(({ name, ruleName }) => (ruleName ? [name, ruleName] : [name]))
   return compileRules(rules, {
-    cwd: options.cwd,
-    home: kit.options.home ?? "",
+    cwd: options.places.cwd,
+    home: options.places.home,
     knownTools: names,
     ...(options.flags ? { flags: options.flags } : {}),
   })

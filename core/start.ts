@@ -4,7 +4,6 @@
  * Invariant: whoever watches changes nothing; what a run started ends with it, whatever way it ends.
  */
 import { setMaxListeners } from "node:events"
-import { realpath } from "node:fs/promises"
 import { createEventStream } from "./channel.ts"
 import type { Engine } from "./engine.ts"
 import { childEnvironment, secretValues } from "./env.ts"
@@ -18,9 +17,9 @@ import { needsModel } from "./recipe/probe.ts"
 import { runRecipe } from "./recipe/run.ts"
 import { createSpend, type Spend } from "./recipe/spend.ts"
 import { createRunApprover } from "./run-approval.ts"
+import { findPlaces } from "./run-place.ts"
 import { compileRunRules } from "./run-rule.ts"
 import { createRunFolder } from "./session/store.ts"
-import { resolveWritten } from "./settings/scopes.ts"
 import { createSlots } from "./slot.ts"
 import type { Recipe, RunResult } from "./step.ts"
 
@@ -99,7 +98,8 @@ type OpenOptions = Omit<RunOptions, "signal"> & { signal: AbortSignal; tell: (ev
 async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions): Promise<Opened> {
   const { settings, clock, registry } = kit
   const { env } = kit.options
-  const cwd = await realpath(kit.options.cwd)
+  const places = await findPlaces(kit)
+  const { cwd } = places
   const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
   const cleanups: (() => void | Promise<void>)[] = []
   const models = new Map<string, Promise<Model>>()
@@ -108,9 +108,9 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
   const engine: Engine = {
     runId: id,
     folder,
+    places,
     cwd,
-    roots: await rootsOf(kit, cwd),
-    home: kit.options.home ?? "",
+    roots: places.roots,
     env: all,
     childEnv: childEnvironment(env, {
       pass: options.flags?.allow.env ?? [],
@@ -121,8 +121,9 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
     signal: options.signal,
     registry,
     agents: [...registry.agents, ...(recipe.agents ?? [])],
-    rules: compileRunRules(kit, recipe, { ...options, cwd }),
-    rulesWith: (more) => compileRunRules(kit, recipe, { ...options, cwd, rules: [...(options.rules ?? []), ...more] }),
+    rules: compileRunRules(kit, recipe, { ...options, places }),
+    rulesWith: (more) =>
+      compileRunRules(kit, recipe, { ...options, places, rules: [...(options.rules ?? []), ...more] }),
     mode: options.mode ?? settings.permissions.defaultMode,
     hooks: createHookRunner(registry.hooks, { emit, signal: options.signal, clock }),
     spend: createRunSpend(kit, recipe, options),
@@ -156,14 +157,6 @@ function createEmitter(run: string, clock: KitParts["clock"], tell: (event: RunE
       ...(from?.id === undefined ? {} : { agent: from.id }),
       ...body,
     })
-}
-
-async function rootsOf(kit: KitParts, cwd: string): Promise<string[]> {
-  const more = kit.settings.permissions.additionalDirectories.map(({ value, base }) =>
-    resolveWritten(value, base, kit.options.home),
-  )
-  const real = await Promise.all(more.map((folder) => realpath(folder).catch(() => undefined)))
-  return [cwd, ...real.filter((folder) => folder !== undefined)]
 }
 
 /** What the user allows, and below it what the recipe allows itself where this start says nothing about it. */

@@ -64,17 +64,6 @@ export function createApprover(options: {
   }
 }
 
-/** Denials in a row, by a person or without one; `limit` of them end a run. Any allowed call starts over. */
-export function createDenialCounter(limit: number): { denied(): boolean; allowed(): void } {
-  let count = 0
-  return {
-    denied: () => ++count >= limit,
-    allowed: () => {
-      count = 0
-    },
-  }
-}
-
 interface Question {
   key: string
   request: ApprovalRequest

@@ -217,3 +217,36 @@ describe("kit.run()", () => {
     expect([await taken(2, 5), await taken(5, 2), await taken(2, 3, 4)]).toEqual([2, 2, 4])
   })
 })
+
+describe("the run's own places", () => {
+  test("no call may change the state folder or managed settings, whatever was allowed; the run's own results can be read", async () => {
+    const { runPrompt, lastResults } = await import("../harness.ts")
+    const state = folder()
+    const all = { flags: { allow: { all: true }, deny: {} }, kit: { state } }
+    const write = (path: string) => ({ tool: { Bash: { command: `echo x > ${path}` } } })
+    const { bodies } = await runPrompt(
+      [
+        write(join(state, "trust.json")),
+        write("/etc/sous/settings.json"),
+        write(join(folder(), "free")),
+        { text: "ok" },
+      ],
+      all,
+    )
+    const outcomes = [1, 2, 3].map((turn) => lastResults(bodies[turn])[0]?.isError)
+    expect(outcomes).toEqual([true, true, false])
+    expect(existsSync(join(state, "trust.json"))).toBe(false)
+  })
+
+  test("a rule with ~ means the home folder that the kit was given", async () => {
+    const { runPrompt, lastResults } = await import("../harness.ts")
+    const home = folder({ "secret.txt": "x" })
+    const rules = [{ text: "Read(~/secret.txt)", behavior: "deny" as const, scope: "cli" as const }]
+    const { bodies } = await runPrompt([{ tool: { Read: { file_path: join(home, "secret.txt") } } }, { text: "ok" }], {
+      rules,
+      flags: { allow: { all: true }, deny: {} },
+      kit: { home },
+    })
+    expect(lastResults(bodies[1])[0]).toMatchObject({ isError: true, text: expect.stringContaining("~/secret.txt") })
+  })
+})

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { type ApprovalSource, createApprover, createDenialCounter } from "../../../core/permission/approve.ts"
+import { type ApprovalSource, createApprover } from "../../../core/permission/approve.ts"
 import type {
   ApprovalAnswer,
   ApprovalRequest,
@@ -143,14 +143,5 @@ describe("createApprover()", () => {
       await createApprover({ sources, grants }).approve(request("a"), { signal: live() })
     }
     expect(grants.size).toBe(0)
-  })
-})
-
-describe("createDenialCounter()", () => {
-  it("says when the limit is reached, and starts over after an allowed call", () => {
-    const counter = createDenialCounter(2)
-    expect(counter.denied()).toBe(false)
-    counter.allowed()
-    expect([counter.denied(), counter.denied()]).toEqual([false, true])
   })
 })

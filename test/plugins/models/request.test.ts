@@ -26,7 +26,7 @@ describe("bodyText()", () => {
 
   it("does not write old messages out anew", () => {
     let written = 0
-    const counted = (text: string) => ({ ...says("user", text), toJSON: () => ({ n: ++written }) }) as MessageParam
+    const counted = (text: string) => Object.assign(says("user", text), { toJSON: () => ({ n: ++written }) })
     const messages = Array.from({ length: 50 }, (_, index) => counted(String(index)))
     for (let length = 1; length <= messages.length; length++) bodyText(bodyOf(messages.slice(0, length)))
     expect(written).toBe(50 + 49)
