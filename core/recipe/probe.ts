@@ -22,8 +22,11 @@ export function needsModel(recipe: Recipe<any, any, any>, params: Record<string,
 
 type StandIn = () => unknown
 
+/** How often one stand-in may be looked at: a loop that waits for a real result must end without one. */
+const LOOKS = 2000
+
 /** A result that nobody knows is once any object that can be called, and once any list. */
-const STAND_INS: readonly StandIn[] = [() => anything(() => {}), () => anything([])]
+const STAND_INS: readonly StandIn[] = [() => anything(() => {}, { left: LOOKS }), () => anything([], { left: LOOKS })]
 
 function scopeOf(recipe: Recipe<any, any, any>, params: Record<string, unknown>, standIn: StandIn): StepScope {
   const results = recipe.steps.map(({ id }) => [id, standIn()])
@@ -65,17 +68,18 @@ function contains(declared: Step, isAgent: (step: AnyStep) => boolean, standIn: 
   }
 }
 
-/** A value of which every field is anything again, that can be called, printed and walked. */
-function anything(target: object): unknown {
+/** A value of which every field is anything again, that can be called, printed and walked; not for ever. */
+function anything(target: object, looks: { left: number }): unknown {
   return new Proxy(target, {
     get(on, key) {
+      if (looks.left-- <= 0) throw new Error("This depends on a result that is not there yet")
       if (key === Symbol.toPrimitive) return () => "…"
       if (key === "then") return undefined
-      if (key === Symbol.iterator) return () => [anything(target)][Symbol.iterator]()
-      if (Array.isArray(on) && key in on) return Reflect.get([anything(target)], key)
-      if (key === "split" || key in Array.prototype) return () => anything([])
-      return anything(target)
+      if (key === Symbol.iterator) return () => [anything(target, looks)][Symbol.iterator]()
+      if (Array.isArray(on) && key in on) return Reflect.get([anything(target, looks)], key)
+      if (key === "split" || key in Array.prototype) return () => anything([], looks)
+      return anything(target, looks)
     },
-    apply: () => anything(target),
+    apply: () => anything(target, looks),
   })
 }

@@ -28,6 +28,22 @@ describe("needsModel()", () => {
     expect(found.map((one) => needsModel(one, {}))).toEqual([true, true, true])
   })
 
+  test("comes to its end where a step would loop until a result is what it wants", () => {
+    const loops = recipe(head("loops"))
+      .step("a", () => sh`echo axbxc`)
+      .step("b", ({ a }) => {
+        let [text, n] = [a.stdout, 0]
+        while (text.includes("x")) [text, n] = [text.replace("x", ""), n + 1]
+        return value(n)
+      })
+      .step("c", ({ b }) => {
+        let n = 0
+        while (!(n >= b)) n++
+        return value(n)
+      })
+    expect(needsModel(loops, {})).toBe(false)
+  })
+
   test("sees none where there is none, or where each names its model", () => {
     const none = recipe(head("none"))
       .step("a", () => sh`true`)
