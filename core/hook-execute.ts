@@ -68,6 +68,8 @@ function settle(answer: PromiseLike<unknown>, own: AbortController, limits: Exec
     const stop = () => {
       reject(signal.reason)
       own.abort(signal.reason)
+      // A handler that never settles must not keep the process alive until its time is over.
+      finish()
     }
     const finish = () => {
       signal.removeEventListener("abort", stop)

@@ -6,7 +6,7 @@
 import type { ToolUse } from "./call.ts"
 import type { EventBody } from "./event.ts"
 import type { ContentBlock, ContentBlockParam, StopReason, Usage } from "./message.ts"
-import type { ModelEvent } from "./model.ts"
+import { createModelFault, type ModelEvent } from "./model.ts"
 
 /** One whole answer of a model. */
 export interface Answer {
@@ -24,13 +24,13 @@ export interface Progress {
   usage: Usage
 }
 
-/** Reads one stream to its end. Throws what the stream throws. */
+/** Reads one stream to its end. Throws what the stream throws, and a ModelFault when it does not make a message. */
 export async function* readAnswer(
   events: AsyncIterable<ModelEvent>,
   progress: Progress,
   onToolUse: (use: ToolUse) => void,
 ): AsyncGenerator<EventBody, Answer> {
-  const blocks: OpenBlock[] = []
+  const blocks = new Map<number, OpenBlock>()
   const answer: Answer = { content: [], uses: [], stopReason: null, usage: progress.usage }
   for await (const event of events) {
     if (event.type === "retry") {
@@ -40,17 +40,19 @@ export async function* readAnswer(
     }
     progress.begun = true
     if (event.type === "message_start") countUsage(progress.usage, event.message.usage)
-    else if (event.type === "content_block_start") blocks[event.index] = { block: { ...event.content_block }, json: "" }
+    else if (event.type === "content_block_start") openBlock(blocks, event.index, event.content_block)
     else if (event.type === "content_block_delta") {
-      const told = applyDelta(blocks[event.index], event.delta as Delta)
+      const told = applyDelta(blocks.get(event.index), event.delta as Delta)
       if (told) yield told
-    } else if (event.type === "content_block_stop") closeBlock(blocks[event.index], answer, onToolUse)
+    } else if (event.type === "content_block_stop") closeBlock(blocks.get(event.index), answer, onToolUse)
     else if (event.type === "message_delta") {
       answer.stopReason = event.delta.stop_reason
       countUsage(progress.usage, event.usage)
     }
   }
-  answer.content = blocks.filter(Boolean).map(({ block }) => block as unknown as ContentBlockParam)
+  // A block that nobody ended would be a tool_use without a result.
+  for (const open of blocks.values()) closeBlock(open, answer, onToolUse)
+  answer.content = [...blocks.values()].map(({ block }) => block as unknown as ContentBlockParam)
   return answer
 }
 
@@ -58,6 +60,17 @@ interface OpenBlock {
   block: ContentBlock
   /** Arguments so far, as JSON text. */
   json: string
+  closed: boolean
+}
+
+function openBlock(blocks: Map<number, OpenBlock>, index: number, block: ContentBlock): void {
+  if (blocks.has(index)) throw garbled(`two blocks with the index ${index}`)
+  blocks.set(index, { block: { ...block }, json: "", closed: false })
+}
+
+/** A stream that is no message: worth asking again, and nothing of it is kept. */
+function garbled(what: string): Error {
+  return createModelFault("server", `The model's stream is garbled: it has ${what}`)
 }
 
 /** The deltas that change a block; others (of blocks that the kernel does not know) change nothing. */
@@ -90,11 +103,15 @@ function applyDelta(open: OpenBlock | undefined, delta: Delta): EventBody | unde
 }
 
 function closeBlock(open: OpenBlock | undefined, answer: Answer, onToolUse: (use: ToolUse) => void): void {
-  if (open === undefined || !("input" in open.block)) return
+  if (open === undefined || open.closed) return
+  open.closed = true
+  if (!("input" in open.block)) return
   const parsed = parseArguments(open.json, open.block.input)
   open.block.input = parsed.input
   if (open.block.type !== "tool_use") return
   const { id, name } = open.block
+  if (typeof id !== "string" || id === "") throw garbled("a tool_use without an id")
+  if (answer.uses.some((other) => other.id === id)) throw garbled(`two tool_uses with the id "${id}"`)
   const use: ToolUse = { id, name, ...parsed }
   answer.uses.push(use)
   onToolUse(use)

@@ -38,7 +38,8 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
   const progress: Progress = { begun: false, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }
   const early = createEarlyCalls(scope)
   try {
-    const events = model.stream(conversation.request(reservation.maxOutput), { signal: scope.signal })
+    const streamed = model.stream(conversation.request(reservation.maxOutput), { signal: scope.signal })
+    const events = untilAborted(streamed, scope.signal)
     const written = conversation.flush()
     // Awaited below; until then a disk that is full must not end the process.
     written.catch(() => {})
@@ -56,6 +57,35 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
     if (scope.signal.aborted) return { kind: "aborted" }
     if (isSousError(error)) throw error
     return { kind: "fault", fault: asFault(error) }
+  }
+}
+
+/** How long a model's stream may take to end by itself after an abort, ms; then it is left alone. */
+const ABORT_GRACE_MS = 2000
+
+/** The same events; a stream that does not heed the abort is not waited for. */
+async function* untilAborted<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = events[Symbol.asyncIterator]()
+  let timer: NodeJS.Timeout | undefined
+  let onAbort = () => {}
+  const givenUp = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      timer = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener("abort", onAbort, { once: true })
+  })
+  givenUp.catch(() => {})
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), givenUp])
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort)
+    clearTimeout(timer)
+    void Promise.resolve(iterator.return?.()).catch(() => {})
   }
 }
 
