@@ -127,6 +127,7 @@ async function consume(
   if (!(Symbol.asyncIterator in execution)) return await execution
   let output: ToolOutput = ""
   for await (const item of execution) {
+    if (scope.signal.aborted) break
     if (typeof item === "object" && "progress" in item) reportProgress(scope, use, item.progress)
     else output = item
   }
@@ -204,11 +205,20 @@ function checkOutput(tool: Tool, output: ToolOutput): ToolOutput {
   const content = output?.content
   if (
     typeof content === "string" ||
-    (Array.isArray(content) && content.every((block) => typeof block?.type === "string"))
+    (Array.isArray(content) && content.every((block) => typeof block?.type === "string") && isJson(content))
   )
     return output
   const found = output === null ? "null" : typeof output
   return { content: `${tool.name} failed: it returned ${found} instead of text or content blocks`, isError: true }
+}
+
+/** What JSON cannot hold can be neither sent nor written down. */
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }
 
 /** Masks what goes to the model, and the facts for hooks and recipes; images and documents are what they are. */

@@ -52,7 +52,7 @@ export interface Engine {
     scope: AgentScope,
     request: ApprovalRequest,
     reevaluate: () => Promise<Decision>,
-  ): Promise<(ApprovalAnswer & { by: string }) | undefined>
+  ): Promise<(ApprovalAnswer & { by: string; person?: boolean }) | undefined>
   canAsk: boolean
   /** Rules granted in this conversation, by agent id: a subagent starts with none. */
   grants: Map<string, RuleSource[]>

@@ -128,6 +128,7 @@ async function checkAndEnd(loop: Loop, state: LoopState): Promise<Next> {
     }
   }
   const blocked = await askStopHooks(loop, state)
+  if (loop.scope.signal.aborted) return { stop: "aborted" }
   if (blocked !== undefined) return goOn(loop, state, "stop_blocked", blocked)
   return { stop: "completed", text, value }
 }

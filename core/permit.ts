@@ -5,6 +5,7 @@
  */
 import { interruptedText, Refusal, type ToolUse } from "./call.ts"
 import type { GateOutcome } from "./hook-runner.ts"
+import { needsPerson } from "./permission/approve.ts"
 import { decide, denyUnanswered, suggestGrants } from "./permission/decide.ts"
 import type { ApprovalRequest, Decision, PermissionCall, PermissionFacts } from "./permission/decision.ts"
 import { resolveTargets } from "./permission/path.ts"
@@ -108,13 +109,16 @@ function hookDecision(reasons: string[]): Decision {
   return { behavior: "ask", source: "hook", reason, trace: [] }
 }
 
+/** A call as an answer changed it. */
+type Changed = ToolUse & { byPerson: boolean }
+
 /** Asks. Returns the call as the answer changed it, or undefined when it may go on as it is. */
 async function requestApproval(
   scope: AgentScope,
   tool: Tool,
   use: ToolUse,
   { decision, call, facts }: Judged,
-): Promise<ToolUse | undefined> {
+): Promise<Changed | undefined> {
   const { agent, engine } = scope
   const grants = engine.grants.get(agent.id) ?? []
   const suggestions = suggestGrants(decision, call, engine.rules, facts, { grants })
@@ -122,13 +126,13 @@ async function requestApproval(
   const again = async () => (await judgeCall(scope, tool, use.input)).decision
   const answer = await engine.approve(scope, request, again)
   if (answer === undefined) throw await unanswered(scope, use, decision)
-  if (answer.behavior === "deny") {
+  if (answer.behavior !== "allow") {
     const said = answer.message ? `: ${answer.message}` : ""
     const next = "Do not try to reach the same end by another way; go on without it, or ask"
     throw await denied(scope, use, decision, `The call was refused by ${answer.by}${said}. ${next}`)
   }
   scope.denialsInARow = 0
-  return answer.input === undefined ? undefined : { ...use, input: answer.input }
+  return answer.input === undefined ? undefined : { ...use, input: answer.input, byPerson: answer.person === true }
 }
 
 async function unanswered(scope: AgentScope, use: ToolUse, asked: Decision): Promise<Refusal> {
@@ -138,10 +142,13 @@ async function unanswered(scope: AgentScope, use: ToolUse, asked: Decision): Pro
 }
 
 /** An input that came with an answer: whoever gave it has approved it, but no rule that denies it is lifted by that. */
-async function takeChangedInput(scope: AgentScope, tool: Tool, use: ToolUse): Promise<Settled> {
+async function takeChangedInput(scope: AgentScope, tool: Tool, use: Changed): Promise<Settled> {
   const input = await checkInput(tool, use)
   const { decision, facts } = await judgeAndTell(scope, tool, { ...use, input })
   if (decision.behavior === "deny") throw await denied(scope, use, decision, decision.reason)
+  if (decision.behavior === "ask" && needsPerson(decision) && !use.byPerson) {
+    throw await denied(scope, use, decision, `Only a person may allow the changed input: ${decision.reason}`)
+  }
   return { input, paths: facts.paths }
 }
 

@@ -39,6 +39,9 @@ export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: Star
   const opened = openEngine(kit, recipe, { ...options, signal, tell: events.push })
   const result = work(kit, recipe, { ...options, opened, inbox })
   void result.then(events.end, events.end)
+  // A promise that never settles does not hold a process: without this one it would end in the middle, without a word.
+  const alive = setInterval(() => {}, 2 ** 30)
+  result.finally(() => clearInterval(alive)).catch(() => {})
   const started = opened.then(({ engine }) => ({ id: engine.runId, folder: engine.folder }))
   // Whoever does not ask for it learns of the fault from `result`.
   started.catch(() => {})

@@ -119,11 +119,29 @@ function closeBlock(open: OpenBlock | undefined, answer: Answer, onToolUse: (use
 
 function parseArguments(json: string, sent: unknown): { input: unknown; broken?: string } {
   if (json.trim() === "") return { input: sent ?? {} }
+  if (isTooDeep(json)) return { input: {}, broken: `it is nested more than ${DEEPEST} deep` }
   try {
     return { input: JSON.parse(json) }
   } catch (error) {
     return { input: {}, broken: (error as Error).message }
   }
+}
+
+/** Levels of arguments; deeper ones cannot be written down again. */
+const DEEPEST = 500
+
+function isTooDeep(json: string): boolean {
+  let depth = 0
+  let inText = false
+  for (let index = 0; index < json.length; index++) {
+    const character = json[index]
+    if (character === '"') inText = !inText
+    else if (inText && character === "\\") index++
+    else if (!inText && (character === "{" || character === "[")) depth++
+    else if (!inText && (character === "}" || character === "]")) depth--
+    if (depth > DEEPEST) return true
+  }
+  return false
 }
 
 interface ApiUsage {
@@ -134,9 +152,15 @@ interface ApiUsage {
 }
 
 /** Output is cumulative in `message_delta`, and the input side is repeated there when the API has counted it anew. */
-function countUsage(usage: Usage, api: ApiUsage): void {
-  usage.input = api.input_tokens ?? usage.input
-  usage.cacheRead = api.cache_read_input_tokens ?? usage.cacheRead
-  usage.cacheWrite = api.cache_creation_input_tokens ?? usage.cacheWrite
-  usage.output = api.output_tokens ?? usage.output
+function countUsage(usage: Usage, api: ApiUsage | null | undefined): void {
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = api ?? {}
+  usage.input = tokens(input_tokens, usage.input)
+  usage.cacheRead = tokens(cache_read_input_tokens, usage.cacheRead)
+  usage.cacheWrite = tokens(cache_creation_input_tokens, usage.cacheWrite)
+  usage.output = tokens(output_tokens, usage.output)
+}
+
+/** A count that is none would switch every budget off; what was counted before stands. */
+function tokens(counted: number | null | undefined, before: number): number {
+  return typeof counted === "number" && Number.isFinite(counted) && counted >= 0 ? counted : before
 }

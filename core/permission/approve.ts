@@ -16,7 +16,7 @@ export interface ApprovalSource {
 }
 
 /** An answer and who gave it: a source's name, `grant`, or the name given to `answer`. */
-export type SettledAnswer = ApprovalAnswer & { by: string }
+export type SettledAnswer = ApprovalAnswer & { by: string; person?: boolean }
 
 export interface ApproveOptions {
   /** The run's: once it fires, the question is withdrawn. */
@@ -58,7 +58,7 @@ export function createApprover(options: {
     },
     answer(id, answer, by) {
       const question = [...waiting.values()].find(({ request }) => request.id === id)
-      return question?.claim({ ...answer, by }) ?? false
+      return question?.claim({ ...readAnswer(answer, { name: by }), by, person: true }) ?? false
     },
     open: () => [...waiting.values()].map(({ request }) => request),
   }
@@ -113,16 +113,25 @@ function askAll(question: Question, sources: readonly ApprovalSource[], signal: 
   const declined = () => --left === 0 && claim(undefined)
   if (left === 0) claim(undefined)
   for (const source of eligible) {
-    const answering = Promise.resolve().then(() => source.answer(request, over))
+    const answering = Promise.resolve()
+      .then(() => source.answer(request, over))
+      .then((answer) => (answer === undefined ? undefined : readAnswer(answer, source)))
     answering.then((answer) => {
       const counts = answer !== undefined && mayAnswer(source, answer, personal)
-      if (!counts || !claim({ ...answer, by: source.name })) declined()
+      if (!counts || !claim({ ...answer, by: source.name, person: source.kind === "person" })) declined()
     }, declined)
   }
 }
 
+/** Only what says "allow" in so many words allows; whatever else was answered is a no. */
+function readAnswer(answer: ApprovalAnswer, { name }: Pick<ApprovalSource, "name">): ApprovalAnswer {
+  const { behavior } = (answer ?? {}) as Partial<ApprovalAnswer>
+  if (behavior === "allow" || behavior === "deny") return answer
+  return { behavior: "deny", message: `${name} gave an answer that is neither "allow" nor "deny"` }
+}
+
 /** Asked by an ask rule, a protected path or a guard: only a person may say yes. */
-function needsPerson({ source }: Decision): boolean {
+export function needsPerson({ source }: Decision): boolean {
   return source === "ask" || source === "protected" || source === "hook"
 }
 

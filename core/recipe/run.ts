@@ -11,7 +11,7 @@ import { SousError } from "../error.ts"
 import { createScope } from "../scope.ts"
 import type { Recipe, RunResult, RunStatus } from "../step.ts"
 import { EXIT_OF_STATUS, STATUS_OF_CAUSE } from "../stop.ts"
-import { failureOf, hookPlace, type Place, plainFailure, type RunContext, type RunParts } from "./context.ts"
+import { cancelled, failureOf, hookPlace, type Place, plainFailure, type RunContext, type RunParts } from "./context.ts"
 import { withDeadline } from "./deadline.ts"
 import { createJournal, JOURNAL_VERSION, type Journal } from "./journal.ts"
 import { checkParams } from "./param.ts"
@@ -96,6 +96,7 @@ async function askHooks(place: Place, { name }: Recipe): Promise<Sequence | unde
   const { hooks } = place.engine
   if (!hooks.has("RunStart")) return undefined
   const answer = await hooks.gate("RunStart", { recipe: name }, hookPlace(place))
+  if (place.signal.aborted) return { steps: [], failure: plainFailure(cancelled()) }
   if (answer.decision !== "block") return undefined
   return { steps: [], failure: { cause: "tool", error: `A hook blocked the run: ${answer.reasons.join("; ")}` } }
 }

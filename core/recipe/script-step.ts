@@ -10,24 +10,37 @@ import { agent, sh, tool, write } from "./declare.ts"
 
 /** Runs the code; its calls run at `<path>/<id>`, or `<path>/<n>` in the order in which they are made. */
 export async function runScript(run: RunContext, step: ScriptStep<any>, place: Place): Promise<StepResult> {
-  const context = createScriptContext(run, place)
+  const atWork = new Set<Promise<unknown>>()
+  const context = createScriptContext(run, place, atWork)
   try {
-    return { ok: true, value: await untilAborted(step.run(context), place.signal) }
+    const value = await untilAborted(step.run(context), place.signal)
+    if (atWork.size > 0) throw new Error(`it ended while ${atWork.size} of its steps were at work: await each of them`)
+    return { ok: true, value }
   } catch (error) {
     if (place.signal.aborted) return cancelled()
     if (error instanceof StepError) throw error
     throw new SousError("STEP_SCRIPT_FAILED", { step: place.path, reason: reasonOf(error) }, { cause: error })
+  } finally {
+    // Nothing of a step goes on after it.
+    await Promise.allSettled(atWork)
   }
 }
 
-function createScriptContext(run: RunContext, place: Place): ScriptContext {
+function createScriptContext(run: RunContext, place: Place, atWork: Set<Promise<unknown>>): ScriptContext {
   let calls = 0
-  const go = async (declared: Step, id?: string): Promise<any> => {
+  const work = async (declared: Step, id: string | undefined): Promise<any> => {
     const number = ++calls
     const at = below(place, id ?? number)
     const result = await run.step(declared, at)
     if (result.ok) return result.value
     throw new StepError(at.path, plainFailure(result))
+  }
+  const go = (declared: Step, id?: string): Promise<any> => {
+    const working = work(declared, id)
+    atWork.add(working)
+    const done = () => atWork.delete(working)
+    working.then(done, done)
+    return working
   }
   return {
     run: (id, declared) => go(declared, id),

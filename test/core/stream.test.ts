@@ -92,6 +92,22 @@ describe("readAnswer()", () => {
   })
 })
 
+describe("what a model can send", () => {
+  test("arguments nested too deeply are an error result, not the end of the run", async () => {
+    const json = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`
+    const deep = { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: json } }
+    const { asked, plugin } = rawModel([[start, use(0, "a"), deep, stop(0), ...end("tool_use")]])
+    expect(await run([plugin, one])).toMatchObject({ status: "ok" })
+    expect(JSON.stringify(asked[1])).toContain("nested more than 500 deep")
+  })
+
+  test("usage that is no number counts nothing and switches no budget off", async () => {
+    const lies = { ...start, message: { usage: { input_tokens: Number.NaN, output_tokens: -5 } } }
+    const { plugin } = rawModel([[lies, ...text("fine").slice(1)]])
+    expect(await run([plugin, one])).toMatchObject({ status: "ok", usage: { input: 0, output: 1 } })
+  })
+})
+
 describe("untilAborted()", () => {
   test("does not wait for a stream that does not heed the abort", async () => {
     const deaf: Model = {

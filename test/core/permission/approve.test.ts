@@ -50,7 +50,7 @@ describe("createApprover()", () => {
     await started()
     expect([person.asked.length, hook.asked.length]).toEqual([1, 1])
     hook.asked[0]!.settle({ behavior: "allow" })
-    expect(await settled).toEqual({ behavior: "allow", by: "hook" })
+    expect(await settled).toEqual({ behavior: "allow", by: "hook", person: false })
     expect(person.asked[0]!.signal.aborted).toBe(true)
     person.asked[0]!.settle({ behavior: "deny" })
     expect(approver.open()).toEqual([])
@@ -60,7 +60,7 @@ describe("createApprover()", () => {
     const throwing: ApprovalSource = { name: "x", kind: "hook", answer: () => Promise.reject(new Error("x")) }
     const sources = [throwing, answering("y", "hook"), answering("z", "person", { behavior: "deny", message: "no" })]
     const approver = createApprover({ sources, grants: new Map() })
-    expect(await approver.approve(request("a"), { signal: live() })).toEqual({
+    expect(await approver.approve(request("a"), { signal: live() })).toMatchObject({
       behavior: "deny",
       message: "no",
       by: "z",
@@ -106,8 +106,8 @@ describe("createApprover()", () => {
     expect(approver.open().map(({ id }) => id)).toEqual(["a", "b", "c"])
     expect(approver.answer("b", { behavior: "deny" }, "cli")).toBe(true)
     expect(approver.answer("a", { behavior: "allow" }, "cli")).toBe(true)
-    expect(await b).toEqual({ behavior: "deny", by: "cli" })
-    expect(await a).toEqual({ behavior: "allow", by: "cli" })
+    expect(await b).toEqual({ behavior: "deny", by: "cli", person: true })
+    expect(await a).toEqual({ behavior: "allow", by: "cli", person: true })
     expect(approver.answer("a", { behavior: "deny" }, "cli")).toBe(false)
     expect(approver.open().map(({ id }) => id)).toEqual(["c"])
     approver.answer("c", { behavior: "allow" }, "cli")
