@@ -179,7 +179,7 @@ describe("anthropic after the first byte", () => {
     { kind: "stall", fault: "stall" },
   ] as const)("$kind is thrown as $fault, and never asked again", async ({ kind, fault }) => {
     const { server, model } = await open([{ text: "some words", fault: { kind, after: 4 } }, { text: "not for me" }], {
-      SOUS_STALL_MS: "80",
+      SOUS_STALL_MS: "500",
     })
     const { events, error } = await collect(model)
     expect(error).toMatchObject({ fault })
@@ -203,7 +203,7 @@ describe("anthropic after the first byte", () => {
   })
 
   it("takes pings for life", async () => {
-    const { model } = await open([{ text: "slow", pings: 8, chunk_delay_ms: 40 }], { SOUS_STALL_MS: "150" })
+    const { model } = await open([{ text: "slow", pings: 10, chunk_delay_ms: 100 }], { SOUS_STALL_MS: "700" })
     const { events, error } = await collect(model)
     expect(error).toBeUndefined()
     expect(textOf(events)).toBe("slow")
