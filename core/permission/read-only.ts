@@ -42,7 +42,7 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   "[[": { operands: "text", accepts: testsPlainly },
   cd: { flags: "LP", most: 1 },
   ls: {
-    flags: "aAbBcCdfFgGhHiIklLmnNopqQrRsStuUvwxXZ1",
+    flags: "aAbBcCdfFgGhiIklmnNopqQrRsStuUvwxXZ1",
     long: "all almost-all human-readable recursive reverse size time-style= sort= color color= group-directories-first directory inode classify full-time time=",
     tame: true,
   },
@@ -69,15 +69,15 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   uniq: { flags: "cdDiuz", valued: "fsw", long: "count repeated unique ignore-case", most: 1 },
   comm: { flags: "123iz" },
   diff: {
-    flags: "abBcdeEiNqrsTtuwyp",
+    flags: "abBcdeEiNqsTtuwyp",
     valued: "UCW",
-    long: "brief color color= unified unified= context context= recursive ignore-case ignore-all-space ignore-blank-lines ignore-space-change side-by-side new-file report-identical-files",
+    long: "brief color color= unified unified= context context= ignore-case ignore-all-space ignore-blank-lines ignore-space-change side-by-side new-file report-identical-files",
     most: 2,
   },
   cmp: { flags: "bls", valued: "in" },
   stat: { flags: "fLtx", valued: "c", long: "format= printf= dereference terse" },
   file: { flags: "bhiLNrs0", long: "brief mime mime-type mime-encoding dereference" },
-  du: { flags: "abcDhHkLlmPsSx0", valued: "dt", long: "all summarize human-readable max-depth= total apparent-size" },
+  du: { flags: "abchklmPsSx0", valued: "dt", long: "all summarize human-readable max-depth= total apparent-size" },
   df: { flags: "ahHiklPT", long: "human-readable print-type" },
   realpath: { flags: "eLmPqsz" },
   readlink: { flags: "efmnqsvz" },
@@ -88,18 +88,17 @@ const TABLE: Readonly<Record<string, ReadOnlySpec>> = {
   cksum: {},
   od: { flags: "bcdfhilosvx", valued: "AjNtw" },
   hexdump: { flags: "bcCdovx", valued: "ns" },
-  strings: { flags: "afo", valued: "ntes" },
   base64: { flags: "di", valued: "w", long: "decode wrap=" },
-  tree: { flags: "adfilpsughDFrtvxnCS", valued: "LIP", long: "dirsfirst noreport gitignore" },
+  tree: { flags: "adfipsughDFrtvxnCS", valued: "LIP", long: "dirsfirst noreport gitignore" },
   grep: {
     operands: "pattern",
-    flags: "EFGPiyvwxcLloqsbHhnTZaIrRzU0123456789",
+    flags: "EFGPiyvwxcLloqsbHhnTZaIrzU0123456789",
     valued: "emABC",
     long: "extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp count files-with-matches files-without-match only-matching line-number no-filename with-filename recursive quiet color color= include= exclude= exclude-dir= max-count= after-context= before-context= context= regexp= text null",
   },
   rg: {
     operands: "pattern",
-    flags: "aFIiLlNnoPpqSsUuvwxcHV0.",
+    flags: "aFIilNnoPpqSsUuvwxcHV0.",
     valued: "ABCeEgjmMrtT",
     long: "files-with-matches files-without-match fixed-strings ignore-case smart-case line-number no-line-number hidden no-ignore glob= type= type-not= count count-matches only-matching word-regexp max-count= max-depth= after-context= before-context= context= regexp= multiline json no-heading heading color= sort= files stats",
   },
@@ -148,7 +147,7 @@ const FIND_TESTS = new Set(
   ),
 )
 const FIND_PLAIN = new Set(
-  "print print0 prune not and or a o empty true false depth xdev mount follow executable readable writable ls quit daystart nouser nogroup noleaf".split(
+  "print print0 prune not and or a o empty true false depth xdev mount executable readable writable ls quit daystart nouser nogroup noleaf".split(
     " ",
   ),
 )
