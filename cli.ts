@@ -51,7 +51,7 @@ async function dispatch(): Promise<number> {
   const { command, args, values } = line
   if (values.version) return print(`${version()}\n`)
   if (command === "help" || (values.help && !(command === "run" && args.length > 0))) return print(line.help())
-  if (command === "check") return await checkFiles(line)
+  if (command === "check") return await checkCommand(line)
   return command === "run" ? await runCommand(line) : await promptCommand(line)
 }
 
@@ -109,23 +109,11 @@ async function promptCommand(line: CommandLine): Promise<number> {
   return await withKit(session, (kit) => follow(session, (onEvent) => kit.prompt(text, { ...options, onEvent })))
 }
 
-async function checkFiles({ args, values }: CommandLine): Promise<number> {
+async function checkCommand({ args, values }: CommandLine): Promise<number> {
   const { loadRecipe } = await import("./core/recipe/load.ts")
-  const { isSousError } = await import("./core/error.ts")
-  let code = 0
-  for (const file of args) {
-    try {
-      const { name, steps } = await loadRecipe(resolve(file), loadOptions())
-      print(
-        values.json ? `${JSON.stringify({ file, ok: true, name })}\n` : `ok  ${file}: ${name}, ${steps.length} steps\n`,
-      )
-    } catch (error) {
-      code = 1
-      if (!values.json || !isSousError(error)) await printFault(error)
-      else print(`${JSON.stringify({ file, ok: false, code: error.code, message: error.message, mend: error.mend })}\n`)
-    }
-  }
-  return code
+  const { checkFiles } = await import("./plugins/render/check.ts")
+  const load = (file: string) => loadRecipe(resolve(file), loadOptions())
+  return await checkFiles(args, { load, print, printFault, json: values.json })
 }
 
 async function openSession(line: CommandLine): Promise<Session> {
@@ -255,6 +243,12 @@ function listen(): void {
       interruption.abort("SIGTERM")
     })
   }
+  // Code of a recipe that ends the process must not pass for a run that went well.
+  process.on("exit", (code) => {
+    if (!isRunning || code !== 0) return
+    stderr.write("The run was ended by code that called process.exit: it is not finished\n")
+    process.exitCode = 1
+  })
   process.on("uncaughtException", (error) => void printFault(error).finally(() => process.exit(1)))
   // A reader that went away ends the command quietly; people who do not read stderr change nothing.
   stdout.on("error", (error: NodeJS.ErrnoException) => {

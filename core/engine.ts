@@ -54,7 +54,7 @@ export interface Engine {
     reevaluate: () => Promise<Decision>,
   ): Promise<(ApprovalAnswer & { by: string; person?: boolean }) | undefined>
   canAsk: boolean
-  /** Rules granted in this conversation, by agent id: a subagent starts with none. */
+  /** Rules granted in this session, by grantee (`granteeOf`): a subagent starts with none. */
   grants: Map<string, RuleSource[]>
   emit(body: EventBody, from?: Pick<AgentIdentity, "step"> & { id?: string }): void
   defer(cleanup: () => void | Promise<void>): void

@@ -10,7 +10,7 @@ import { decide, denyUnanswered, suggestGrants } from "./permission/decide.ts"
 import type { ApprovalRequest, Decision, PermissionCall, PermissionFacts } from "./permission/decision.ts"
 import { resolveTargets } from "./permission/path.ts"
 import type { RegisteredHook } from "./registry.ts"
-import { type AgentScope, hookSource } from "./scope.ts"
+import { type AgentScope, granteeOf, hookSource } from "./scope.ts"
 import { isReadOnly, type Tool } from "./tool.ts"
 import { checkInput } from "./tool-input.ts"
 
@@ -80,7 +80,7 @@ export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): 
     paths: await resolveTargets(targets, scope.cwd, { home: engine.places.home }),
     canAsk: engine.canAsk,
   }
-  const grants = engine.grants.get(scope.agent.id) ?? []
+  const grants = engine.grants.get(granteeOf(scope)) ?? []
   return { decision: decide(call, engine.rules, facts, { grants, filters: scope.filters }), call, facts }
 }
 
@@ -119,8 +119,10 @@ async function requestApproval(
   use: ToolUse,
   { decision, call, facts }: Judged,
 ): Promise<Changed | undefined> {
-  const { agent, engine } = scope
-  const grants = engine.grants.get(agent.id) ?? []
+  const { engine } = scope
+  // Approvals are kept, and waiting questions looked at again, under this id.
+  const agent = { ...scope.agent, id: granteeOf(scope) }
+  const grants = engine.grants.get(granteeOf(scope)) ?? []
   const suggestions = suggestGrants(decision, call, engine.rules, facts, { grants })
   const request: ApprovalRequest = { id: use.id, tool: tool.name, input: use.input, decision, agent, suggestions }
   const again = async () => (await judgeCall(scope, tool, use.input)).decision

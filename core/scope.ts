@@ -91,3 +91,8 @@ async function refuseSubagent(): Promise<SubagentResult> {
   const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
   return { ok: false, agentId: "", text: "", turns: 0, usage, error: "Only an agent can start a subagent" }
 }
+
+/** Whose approvals count for a call: all main agents and steps of a run are one conversation, each subagent is its own. */
+export function granteeOf({ agent }: AgentScope): string {
+  return agent.depth === 0 ? "main" : agent.id
+}

@@ -18,6 +18,8 @@ export interface StepFailure {
   error: string
   /** The code of the SousError behind it, if any. */
   code?: string
+  /** How to mend it, one line, where that is known. */
+  mend?: string
 }
 
 /** The outcome of one step. */

@@ -123,8 +123,9 @@ export interface AgentDefinition {
   mode?: PermissionMode
 }
 
-/** How much thought a model gives an answer (the API's `output_config.effort`). */
-export type Effort = "low" | "medium" | "high" | "xhigh" | "max"
+/** How much thought a model gives an answer (the API's `output_config.effort`), least first. */
+export const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const
+export type Effort = (typeof EFFORTS)[number]
 
 /** How a call is treated that no rule settles; design: permission mode. */
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "auto" | "dontAsk" | "bypassPermissions"

@@ -65,8 +65,8 @@ export function below(place: Place, name: string | number): Place {
 }
 
 /** A failure without its partial value. */
-export function plainFailure({ cause, error, code }: Failure): StepFailure {
-  return { cause, error, ...(code === undefined ? {} : { code }) }
+export function plainFailure({ cause, error, code, mend }: Failure): StepFailure {
+  return { cause, error, ...(code === undefined ? {} : { code }), ...(mend === undefined ? {} : { mend }) }
 }
 
 /** For whom a hook of the run itself, or of one of its steps, fires. */
@@ -88,7 +88,9 @@ export class StepError extends Error {
 export function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (error instanceof StepError) return { ok: false, ...error.failure }
   if (signal.aborted) return cancelled()
-  if (isSousError(error)) return { ok: false, cause: "infra", error: error.message, code: error.code }
+  if (isSousError(error)) {
+    return { ok: false, cause: "infra", error: error.message, code: error.code, mend: error.mend }
+  }
   return { ok: false, cause: "infra", error: reasonOf(error) }
 }
 

@@ -3,9 +3,10 @@
  *
  * Invariant: they have no effect but the object they return; an option that no step has is refused, not ignored.
  */
-import type { z } from "zod"
+import { z } from "zod"
 import { SousError, suggest } from "../error.ts"
 import type { JsonSchema } from "../message.ts"
+import { PERMISSION_MODES } from "../permission/mode.ts"
 import type {
   AgentOptions,
   AgentStep,
@@ -26,6 +27,9 @@ import type {
   ValueStep,
   WriteStep,
 } from "../step.ts"
+import { EFFORTS } from "../tool.ts"
+import { describeIssue } from "../tool-input.ts"
+import { budgetSchema } from "./head.ts"
 import { joinCommand } from "./shell.ts"
 
 /** One agent loop. With `output` its result is the value of that shape, otherwise the text of the last answer. */
@@ -197,6 +201,17 @@ const COUNTS: Record<string, number> = {
   timeoutMs: 1,
 }
 
+/** What an option may be, where TypeScript is not there to say so. */
+const VALUES: Readonly<Record<string, z.ZodType>> = {
+  model: z.string().min(1),
+  mode: z.enum(PERMISSION_MODES),
+  effort: z.enum(EFFORTS),
+  budget: budgetSchema,
+  tools: z.array(z.string().regex(/^[^()]+(\(.*\))?$/s, "it is no tool and no filter such as Bash(npm test*)")),
+  agentType: z.string().min(1),
+  output: z.custom((shape) => typeof shape === "object" && shape !== null, "it is no schema"),
+}
+
 function checkOptions(kind: keyof typeof OPTIONS, options: object): void {
   if (typeof options !== "object" || options === null) throw invalid(kind, `its options are ${nameOf(options)}`)
   const known: readonly string[] = OPTIONS[kind]
@@ -206,6 +221,8 @@ function checkOptions(kind: keyof typeof OPTIONS, options: object): void {
     if (least !== undefined && option !== undefined && !(Number.isInteger(option) && option >= least)) {
       throw invalid(kind, `"${key}" is ${JSON.stringify(option)}, not a whole number from ${least} up`)
     }
+    const parsed = option === undefined ? undefined : VALUES[key]?.safeParse(option)
+    if (parsed?.success === false) throw invalid(kind, `"${key}" is wrong: ${describeIssue(parsed.error.issues[0]!)}`)
   }
 }
 

@@ -84,3 +84,23 @@ function isObjectSchema(value: unknown): boolean {
   const def = (value as { _zod?: { def?: { type?: string } } } | null)?._zod?.def
   return def?.type === "object"
 }
+
+const stepOptions = z.strictObject({
+  onFail: z.enum(["stop", "continue"]).optional(),
+  when: z.custom((when) => typeof when === "function", "it is no function").optional(),
+  title: z.string().optional(),
+  budget: budgetSchema.optional(),
+})
+
+/** Throws RECIPE_KEY_UNKNOWN or RECIPE_HEAD_INVALID for options that no step has. */
+export function checkStepOptions(recipe: string, id: string, options: object): void {
+  const issue = stepOptions.safeParse(options).error?.issues[0]
+  if (issue === undefined) return
+  if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
+    const key = issue.keys[0]!
+    const mend = suggest(key, Object.keys(stepOptions.shape))
+    throw new SousError("RECIPE_KEY_UNKNOWN", { recipe, key: `${id}.${key}`, mend })
+  }
+  const problem = `its step "${id}": "${issue.path.join(".")}" is wrong: ${issue.message}`
+  throw new SousError("RECIPE_HEAD_INVALID", { recipe, problem })
+}

@@ -6,7 +6,7 @@
  */
 import type { z } from "zod"
 import type { Budget, Recipe, RecipeHead, RecipeStep, ResultOf, Step, StepResult, StepScope } from "../step.ts"
-import { checkHead, checkStepId } from "./head.ts"
+import { checkHead, checkStepId, checkStepOptions } from "./head.ts"
 
 /** What a step's function is given: the parameters, and the result of each step before it under its id. */
 export type StepContext<P, R> = { params: P } & R
@@ -63,6 +63,7 @@ function createBuilder(head: RecipeHead, steps: readonly RecipeStep[]): Recipe {
   const methods = {
     step(id: string, make: RecipeStep["make"], options: StepOptions<StepScope> = {}): Recipe {
       checkStepId(id, { recipe: head.name, taken: steps, reserved: ["params", "trigger"] })
+      checkStepOptions(head.name, id, options)
       return createBuilder(head, [...steps, { id, make, onFail: "stop", ...options }])
     },
     output: (make: NonNullable<Recipe["result"]>): Recipe => ({ ...built, result: make }),

@@ -8,9 +8,10 @@ import { isSousError, SousError, suggest } from "../error.ts"
 import type { FlagGrants } from "../permission/flag.ts"
 import type { Budget } from "../step.ts"
 import type { Effort, PermissionMode } from "../tool.ts"
+import { EFFORTS } from "../tool.ts"
 import { given } from "./given.ts"
 import type { EffectiveSettings } from "./merge.ts"
-import { EFFORTS, MODE_NAMES, type Settings } from "./schema.ts"
+import { MODE_NAMES, type Settings } from "./schema.ts"
 import { resolveWritten } from "./scopes.ts"
 
 /** Everything of a kind, or what is named. */

@@ -36,11 +36,18 @@ export interface LoadedPlugin {
   durationMs: number
 }
 
+/** What became of a plugin that does not load; `isNamed`: the command line asks for it. */
+export interface FailedPlugin extends PluginReport {
+  fault: SousError
+  isNamed: boolean
+}
+
 /** Plugin files of a folder end like this. */
 const PLUGIN_ENDING = /(?<!\.d|\.test)\.[mc]?[jt]s$/
 
 /**
- * Finds and loads the plugins of all scopes. What does not load is in `reports`; with `strict` its SousError is thrown.
+ * Finds and loads the plugins of all scopes. What does not load is in `reports`; with `strict`, and for a plugin that the
+ * command line names, its SousError is thrown.
  */
 export async function loadScopePlugins(
   { settings, folders }: { settings: EffectiveSettings; folders: ScopeFolders },
@@ -48,10 +55,12 @@ export async function loadScopePlugins(
   options: FindOptions & { strict?: boolean | undefined } = {},
 ): Promise<{ plugins: Plugin[]; reports: PluginReport[] }> {
   const { loaded, failed } = await loadPlugins(findPlugins(settings, folders, options), load)
-  if (options.strict && failed[0]) throw failed[0].fault
+  // Who names a plugin for this very start counts on it: a misspelt guard must not be a smaller guard.
+  const fatal = failed.find(({ isNamed }) => options.strict || isNamed)
+  if (fatal) throw fatal.fault
   return {
     plugins: loaded.map(({ plugin }) => plugin),
-    reports: failed.map(({ fault: _, ...report }) => report),
+    reports: failed.map(({ fault: _, isNamed: __, ...report }) => report),
   }
 }
 
@@ -87,10 +96,10 @@ export async function loadPlugins(
   files: readonly PluginFile[],
   load: (file: string) => Promise<unknown>,
   options: { budgetMs?: number } = {},
-): Promise<{ loaded: LoadedPlugin[]; failed: (PluginReport & { fault: SousError })[] }> {
+): Promise<{ loaded: LoadedPlugin[]; failed: FailedPlugin[] }> {
   const loaded: LoadedPlugin[] = []
-  const failed: (PluginReport & { fault: SousError })[] = []
-  for (const { file, fault } of files) {
+  const failed: FailedPlugin[] = []
+  for (const { file, fault, origin } of files) {
     const started = performance.now()
     try {
       if (fault) throw fault
@@ -101,7 +110,7 @@ export async function loadPlugins(
         ? error
         : new SousError("PLUGIN_LOAD_FAILED", reasonOf(file, error), { cause: error })
       const report = { name: nameOf(file), from: file, ok: false, adds: [], durationMs: performance.now() - started }
-      failed.push({ ...report, error: cause.message, fault: cause })
+      failed.push({ ...report, error: cause.message, fault: cause, isNamed: origin.scope === "cli" })
     }
   }
   return { loaded, failed }

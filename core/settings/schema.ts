@@ -4,7 +4,7 @@
  * Invariant: a key without a mark does not land (a test walks them all); settings.schema.json is generated from here.
  */
 import { z } from "zod"
-import type { Effort, PermissionMode } from "../tool.ts"
+import { EFFORTS, type PermissionMode } from "../tool.ts"
 
 /** How values of several scopes become one: the strongest scope's, all of them, or the strictest. */
 export type MergeRule = "replace" | "union" | "tighten"
@@ -25,7 +25,6 @@ export interface KeyMark {
 export const KEY_MARKS = z.registry<KeyMark>()
 
 /** Every effort, least first. */
-export const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const satisfies readonly Effort[]
 
 /** Every permission mode, and `manual`, the other name of `default`. */
 export const MODE_NAMES = [

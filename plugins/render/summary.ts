@@ -36,6 +36,7 @@ export function failureLines(result: RunResult): string[] {
     const step = failure.step === undefined ? "" : ` in step "${oneLine(failure.step)}"`
     const [first = "", ...more] = escapeControls(failure.error).split("\n")
     lines.push(`Failed${step} (${failure.cause}): ${first}`, ...more.map((line) => `  ${line}`))
+    if (failure.mend !== undefined) lines.push(`  mend  ${escapeControls(failure.mend)}`)
     if (failure.code !== undefined) lines.push(`  code  ${failure.code}`)
   }
   if (tolerated > 0) lines.push(`${tolerated} tolerated ${tolerated === 1 ? "failure" : "failures"}`)

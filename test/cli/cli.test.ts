@@ -256,7 +256,7 @@ describe("a start that cannot be", () => {
     [["-p", "x y", "--settings", "none.json"], "SETTINGS_FILE_UNREADABLE"],
     [["-p", "x y", "--settings", `{ "modle": "x" }`], "SETTINGS_KEY_UNKNOWN"],
     [["-p", "x y", "--mode", "bypassPermissions"], "CLI_BYPASS_REFUSED"],
-    [["-p", "x y", "--plugin", "none.yaml", "--strict"], "PLUGIN_NOT_FOUND"],
+    [["-p", "x y", "--plugin", "none.yaml"], "PLUGIN_NOT_FOUND"],
     [["-p", "x y", "--model", "nonsense"], "MODEL_UNKNOWN"],
     [["-p", "x y", "--model", "sonnet"], "MODEL_KEY_MISSING"],
     [["-p", "x y", "--model", "script:none.yaml"], "MODEL_SCRIPT_UNREADABLE"],
@@ -358,6 +358,8 @@ export default definePlugin({ name: "greeter", tools: [greet], recipes: [] })
   it.each([
     [["--strict"], {}],
     [[], { CI: "true" }],
+    // Named for this start: a guard that does not load must not be left out.
+    [[], {}],
   ])("stops the start with %j %j", async (flags, more) => {
     place.put("project/turns.yaml", TURNS)
     const broken = place.put("project/broken.ts", "export default 3")
@@ -366,6 +368,30 @@ export default definePlugin({ name: "greeter", tools: [greet], recipes: [] })
     })
     expect(ended).toMatchObject({ code: 2, stdout: "" })
     expect(ended.stderr).toContain("code  PLUGIN_EXPORT_INVALID")
+  })
+})
+
+describe("code that ends the process", () => {
+  it("does not pass for a run that went well", async () => {
+    place.put(
+      "project/quits.ts",
+      `import { recipe, value } from "sous"
+      export default recipe({ name: "quits", description: "Quits" }).step("a", () => process.exit(0) ?? value(1))`,
+    )
+    const ended = await place.run(["run", "quits.ts"])
+    expect(ended).toMatchObject({ code: 1, stdout: "" })
+    expect(ended.stderr).toContain("it is not finished")
+  })
+
+  it("shows the mend of a failure inside the run", async () => {
+    place.put("project/turns.yaml", "turns: []")
+    place.put(
+      "project/wrong.ts",
+      `import { agent, recipe } from "sous"
+      export default recipe({ name: "wrong", description: "Wrong" }).step("a", () => agent({ prompt: "p", tools: ["Raed"] }))`,
+    )
+    const ended = await place.run(["run", "wrong.ts", "--model", "script:turns.yaml"])
+    expect(ended.stderr).toContain('mend  write "Read"\n  code  TOOL_UNKNOWN')
   })
 })
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { allow, ask, block, definePlugin, defineTool, rewrite, type ToolContext, z } from "sous"
+import { agent, allow, ask, block, definePlugin, defineTool, recipe, rewrite, sh, type ToolContext, z } from "sous"
+import { runRecipe } from "sous/testing"
 import { describe, expect, test } from "vitest"
 import { isRunning } from "../contract/tool.ts"
 import { folder, lastResults, runPrompt } from "../harness.ts"
@@ -327,6 +328,25 @@ describe("denials", () => {
     })
     expect(lastResults(bodies[1])[0]?.isError).toBe(true)
     expect(existsSync(join(cwd, "b"))).toBe(false)
+  })
+
+  test("an always answer holds for the steps and agents of one run, not for the next run", async () => {
+    const asked: string[] = []
+    const steps = recipe({ name: "twice", description: "Asks twice" })
+      .step("a", () => sh`touch made`)
+      .step("b", () => sh`touch made`)
+      .step("c", () => agent({ prompt: "Go", tools: ["Bash"] }))
+    const run = () =>
+      runRecipe(steps, {
+        model: [{ tool: { Bash: { command: "touch made" } } }, { text: "ok" }],
+        ask: async ({ agent: { step = "" } }) => {
+          asked.push(step)
+          return { behavior: "allow", remember: "session" }
+        },
+      })
+    expect(await run()).toMatchObject({ status: "ok" })
+    expect(await run()).toMatchObject({ status: "ok" })
+    expect(asked).toEqual(["a", "a"])
   })
 
   test.each([false, "no", {}, { behavior: "Allow" }, { behavior: "denied" }, null])(

@@ -102,7 +102,26 @@ describe("constructors", () => {
     ["a pipeline without stages", () => Reflect.apply(pipeline, undefined, [[1]])],
     ["a text that is none", () => write("a", {} as never)],
     ["no turns", () => agent({ prompt: "p", maxTurns: 0 })],
+    ["a limit that no budget has", () => agent({ prompt: "p", budget: { dollars: 1 } as never })],
+    ["a mode that is none", () => agent({ prompt: "p", mode: "yolo" as never })],
+    ["an effort that is none", () => agent({ prompt: "p", effort: "huge" as never })],
+    ["a filter that is not closed", () => agent({ prompt: "p", tools: ["Bash(npm"] })],
+    ["tools that are no list", () => agent({ prompt: "p", tools: "Read" as never })],
+    ["a model that is no text", () => agent({ prompt: "p", model: 5 as never })],
+    ["an output that is no schema", () => agent({ prompt: "p", output: 5 as never })],
   ])("refuse %s", (_what, make) => {
     expect(make).toThrow(code("STEP_OPTION_INVALID"))
+  })
+})
+
+describe("options of a recipe's step", () => {
+  it.each<[object, string]>([
+    [{ onFial: "continue" }, "RECIPE_KEY_UNKNOWN"],
+    [{ onFail: "contine" }, "RECIPE_HEAD_INVALID"],
+    [{ budget: { dolars: 1 } }, "RECIPE_HEAD_INVALID"],
+    [{ when: true }, "RECIPE_HEAD_INVALID"],
+  ])("are refused when no step has them: %j", (options, expected) => {
+    const make = () => recipe({ name: "r", description: "R" }).step("a", () => value(1), options as never)
+    expect(make).toThrow(code(expected as never))
   })
 })

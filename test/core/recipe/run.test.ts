@@ -141,6 +141,7 @@ describe("a failed step", () => {
       cause: "infra",
       code: "STEP_MAKE_FAILED",
       error: 'The step "a" cannot be declared: TypeError: x is not a function',
+      mend: "correct the function or the expression that declares it",
     })
   })
 
