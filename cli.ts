@@ -6,17 +6,10 @@
  */
 import { existsSync, readFileSync } from "node:fs"
 import module from "node:module"
-import { isAbsolute, join, resolve } from "node:path"
+import { isAbsolute, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import type { RunEvent } from "./core/event.ts"
-import type { Kit, Run, RunOptions } from "./core/kit.ts"
+import type { Host } from "./core/cli/host.ts"
 import type { LoadOptions } from "./core/recipe/load.ts"
-import type { CommandLine } from "./core/settings/command-line.ts"
-import type { LoadedSettings } from "./core/settings/load.ts"
-import type { RecipeOrigin } from "./core/settings/recipe-file.ts"
-import type { Recipe } from "./core/step.ts"
-import type { Asker } from "./plugins/render/ask.ts"
-import type { Screen } from "./plugins/render/screen.ts"
 
 declare const SOUS_VERSION: string | undefined
 const { enableCompileCache: keepCompiled } = module as { enableCompileCache?: (folder: string) => unknown }
@@ -46,13 +39,54 @@ async function main(): Promise<void> {
 }
 
 async function dispatch(): Promise<number> {
-  const { parseCommandLine } = await import("./core/settings/command-line.ts")
+  const { parseCommandLine } = await import("./core/cli/command-line.ts")
   const line = await parseCommandLine(argv)
   const { command, args, values } = line
-  if (values.version) return print(`${version()}\n`)
-  if (command === "help" || (values.help && !(command === "run" && args.length > 0))) return print(line.help())
-  if (command === "check") return await checkCommand(line)
-  return command === "run" ? await runCommand(line) : await promptCommand(line)
+  const host = await createHost()
+  if (values.version) host.print(`${version()}\n`)
+  // What a recipe takes is known once it is loaded.
+  else if (values.help && !(command === "run" && args.length > 0)) host.print(line.help())
+  else {
+    const { COMMAND_WORK } = await import("./core/cli/work.ts")
+    return await (await COMMAND_WORK[command]())(line, host)
+  }
+  return 0
+}
+
+/** The process, as commands see it; what draws on a terminal is loaded when it is asked for. */
+async function createHost(): Promise<Host> {
+  const { createScreen } = await import("./plugins/render/screen.ts")
+  const { escapeControls } = await import("./plugins/render/display.ts")
+  const screen = createScreen(stderr, { env })
+  const write = (text: string) => void stdout.write(text)
+  const host: Host = {
+    env,
+    cwd: currentFolder,
+    isRoot: process.getuid?.() === 0,
+    stdin,
+    signal: interruption.signal,
+    print: write,
+    tell: (line) => screen.print(escapeControls(line)),
+    printFault,
+    isRead: () => lostOutput === undefined,
+    setRunning(value) {
+      isRunning = value
+    },
+    loadOptions,
+    shippedPlugins: async () => (await import("./plugins/default.ts")).defaultPlugins,
+    packageFile,
+    readPrompt: async (options) => (await import("./plugins/render/input.ts")).readPrompt(stdin, options),
+    async openAsker() {
+      if (!stdin.isTTY || !stderr.isTTY) return undefined
+      const { createAsker } = await import("./plugins/render/ask.ts")
+      return createAsker(stdin, screen, { interrupt: () => void process.emit("SIGINT") })
+    },
+    async openShow(options) {
+      const { openShow } = await import("./plugins/render/show.ts")
+      return await openShow(screen, { ...options, write, isTerminal: stdout.isTTY })
+    },
+  }
+  return host
 }
 
 /** What loaded files import by these names is what runs here; compiled files are kept in this user's folder. */
@@ -66,164 +100,12 @@ function loadOptions(): LoadOptions {
   return kept === undefined ? { modules } : { modules, cache: join(kept, "modules") }
 }
 
-/** What stands before anything runs. */
-interface Session {
-  line: CommandLine
-  loaded: LoadedSettings
-  screen: Screen
-  /** Left out where nobody can be asked. */
-  asker: Asker | undefined
-  cwd: string
-  home: string | undefined
-}
-
-async function runCommand(line: CommandLine): Promise<number> {
-  const { values } = line
-  const session = await openSession(line)
-  const { describeParams, listParams, readParams } = await import("./core/recipe/param.ts")
-  const { pairsOfFlags } = await import("./core/settings/command-line.ts")
-  if (values.help) {
-    const { recipe } = await withKit(session, (kit) => findAndLoad(kit, session))
-    return print(`${line.help()}\n${describeParams(recipe)}`)
-  }
-  return await withKit(session, async (kit) => {
-    const found = await findAndLoad(kit, session)
-    const { recipe } = found
-    const names = listParams(recipe).map(({ name }) => name)
-    const pairs = [...(values.param ?? []), ...pairsOfFlags(line.own, names)]
-    const params = await readParams(recipe, { pairs, ...given({ file: values.params }) })
-    const grant = await isGranted(found, session)
-    const options = { ...(await runOptions(session)), params, grant }
-    return await follow(session, (onEvent) => kit.run(recipe, { ...options, onEvent }))
-  })
-}
-
-async function promptCommand(line: CommandLine): Promise<number> {
-  const { readPrompt } = await import("./plugins/render/input.ts")
-  const text = await readPrompt(stdin, { argument: line.args[0], isPiped: line.values.print === true })
-  const session = await openSession(line)
-  const { system, appendSystemPrompt: appendSystem, tools, outputSchema } = line.values
-  const { readObject } = await import("./core/settings/flag.ts")
-  const output = outputSchema === undefined ? undefined : await readObject("--output-schema", outputSchema, session)
-  const options = { ...(await runOptions(session)), ...given({ system, appendSystem, tools, output }) }
-  return await withKit(session, (kit) => follow(session, (onEvent) => kit.prompt(text, { ...options, onEvent })))
-}
-
-async function checkCommand({ args, values }: CommandLine): Promise<number> {
-  const { loadRecipe } = await import("./core/recipe/load.ts")
-  const { checkFiles } = await import("./plugins/render/check.ts")
-  const load = (file: string) => loadRecipe(resolve(file), loadOptions())
-  return await checkFiles(args, { load, print, printFault, json: values.json })
-}
-
-async function openSession(line: CommandLine): Promise<Session> {
-  const { values } = line
-  const cwd = process.cwd()
-  const { homeFolder } = await import("./core/settings/scopes.ts")
-  const home = homeFolder(env)
-  const { loadSettings } = await import("./core/settings/load.ts")
-  const { checkBypass, settingsOfFlags } = await import("./core/settings/flag.ts")
-  const { createScreen } = await import("./plugins/render/screen.ts")
-  const flags = settingsOfFlags(values)
-  const { settings, trust } = values
-  const loaded = await loadSettings({ cwd, env, flags, home, settings, trust })
-  const user = { isRoot: process.getuid?.() === 0, isSandbox: env.IS_SANDBOX === "1" }
-  checkBypass(loaded.settings.permissions.defaultMode, values, user)
-  const screen = createScreen(stderr, { env })
-  const asker = stdin.isTTY && stderr.isTTY ? await openAsker(screen) : undefined
-  return { line, loaded, screen, asker, cwd, home }
-}
-
-async function openAsker(screen: Screen): Promise<Asker> {
-  const { createAsker } = await import("./plugins/render/ask.ts")
-  return createAsker(stdin, screen, { interrupt: () => void process.emit("SIGINT") })
-}
-
-/** Opens a kit with the shipped plugins and those of the scopes, and closes it whatever comes of the work. */
-async function withKit<T>(session: Session, work: (kit: Kit) => Promise<T>): Promise<T> {
-  const { line, loaded, cwd, home } = session
-  const { trust, strict = !["", "0", "false"].includes(env.CI ?? "") } = line.values
-  const { loadScopePlugins } = await import("./core/settings/plugin-file.ts")
-  const load = async (file: string) => (await import("./core/recipe/load.ts")).loadModule(file, loadOptions())
-  const [{ createKit }, { defaultPlugins }, own] = await Promise.all([
-    import("./core/kit.ts"),
-    import("./plugins/default.ts"),
-    loadScopePlugins(loaded, load, { home, trust, strict }),
-  ])
-  const kit = await createKit({
-    plugins: [...defaultPlugins, ...own.plugins],
-    reports: own.reports,
-    settings: loaded.settings,
-    warnings: loaded.warnings,
-    cwd,
-    env,
-    strict,
-    ...given({ home }),
-  })
+async function currentFolder(): Promise<string> {
   try {
-    return await work(kit)
-  } finally {
-    await kit.close()
-  }
-}
-
-type Found = { recipe: Recipe; from: RecipeOrigin }
-
-async function findAndLoad(kit: Kit, { line, loaded, cwd }: Session): Promise<Found> {
-  const { findRecipe, unknownRecipe } = await import("./core/settings/recipe-file.ts")
-  const [word = ""] = line.args
-  const { trust } = line.values
-  const options = { cwd, folders: loaded.folders, shipped: packageFile("recipes"), trust }
-  const found = findRecipe(word, options)
-  if (found) {
-    const { loadRecipe } = await import("./core/recipe/load.ts")
-    return { recipe: await loadRecipe(found.file, loadOptions()), from: found.from }
-  }
-  const recipe = kit.recipe(word)
-  if (!recipe) throw unknownRecipe(word, options, kit.describe().recipes)
-  return { recipe, from: "plugin" }
-}
-
-async function isGranted({ recipe, from }: Found, { screen, asker, line }: Session): Promise<boolean> {
-  const { rulesToGrant } = await import("./core/settings/recipe-file.ts")
-  const allow = rulesToGrant(recipe, from, line.values)
-  if (allow.length === 0) return true
-  const { askToGrant } = await import("./plugins/render/ask.ts")
-  return await askToGrant({ name: recipe.name, allow }, { screen, asker, signal: interruption.signal })
-}
-
-async function runOptions({ line, loaded, asker, cwd, home }: Session): Promise<RunOptions> {
-  const { optionsOfFlags } = await import("./core/settings/flag.ts")
-  const options = optionsOfFlags(line.values, loaded.settings, { cwd, home })
-  return { ...options, signal: interruption.signal, ...given({ ask: asker?.ask }) }
-}
-
-/** Follows a run to its end: shows it, prints its answer, says how it went. Returns the exit code. */
-async function follow(session: Session, start: (onEvent: (event: RunEvent) => void) => Run<unknown>): Promise<number> {
-  const { line, loaded, screen } = session
-  const { openShow } = await import("./plugins/render/show.ts")
-  const kind = line.command === "run" ? "run" : "prompt"
-  const show = await openShow(screen, {
-    ...line.values,
-    kind,
-    write: (text) => void stdout.write(text),
-    isTerminal: stdout.isTTY,
-  })
-  let isStarted = false
-  isRunning = true
-  try {
-    const run = start((event) => {
-      isStarted = true
-      if (lostOutput === undefined) show.handle(event)
-    })
-    const result = await run.result
-    show.close()
-    if (lostOutput === undefined) show.conclude(result)
-    return result.exit
-  } finally {
-    isRunning = false
-    show.close()
-    if (!isStarted) for (const warning of loaded.warnings) screen.print(`! ${warning}`)
+    return process.cwd()
+  } catch {
+    const { SousError } = await import("./core/error.ts")
+    throw new SousError("CLI_FOLDER_GONE", {})
   }
 }
 
@@ -266,11 +148,6 @@ async function printFault(error: unknown): Promise<number> {
   return isSousError(error) ? 2 : 1
 }
 
-function print(text: string): 0 {
-  stdout.write(text)
-  return 0
-}
-
 /** Whoever can write to a cache of code can run code here: it lies in the user's own folder or nowhere. */
 function cacheFolder(): string | undefined {
   const folder = env.XDG_CACHE_HOME ?? (env.HOME && join(env.HOME, ".cache"))
@@ -286,8 +163,4 @@ function packageFile(name: string): string {
 function version(): string {
   if (typeof SOUS_VERSION === "string") return SOUS_VERSION
   return (JSON.parse(readFileSync(packageFile("package.json"), "utf8")) as { version: string }).version
-}
-
-function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

@@ -64,15 +64,12 @@ const englishOnly = {
 
 /** What every run of an agent needs; see `together`. */
 const EVERY_RUN = [
+  "./core/cli/command-line.ts",
+  "./core/cli/run.ts",
+  "./core/cli/work.ts",
   "./core/error.ts",
-  "./core/kit.ts",
-  "./core/recipe/load.ts",
-  "./core/settings/command-line.ts",
-  "./core/settings/flag.ts",
-  "./core/settings/load.ts",
-  "./core/settings/plugin-file.ts",
-  "./core/settings/scopes.ts",
   "./plugins/default.ts",
+  "./plugins/render/display.ts",
   "./plugins/render/input.ts",
   "./plugins/render/screen.ts",
   "./plugins/render/show.ts",

@@ -54,6 +54,10 @@ export const ERRORS = {
     message: `Unexpected argument "${d.argument}"`,
     mend: d.mend,
   })),
+  CLI_FOLDER_GONE: entry(() => ({
+    message: `The current folder was deleted`,
+    mend: `change to a folder that exists and run the command again`,
+  })),
   CLI_OUTPUT_LOST: entry((d: { reason: string }) => ({
     message: `Cannot write to stdout: ${d.reason}`,
     mend: `make room where stdout goes to, or send it elsewhere`,

@@ -31,6 +31,8 @@ export interface Asker {
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined>
   /** A question of our own, to be answered with yes or no. */
   confirm(lines: readonly string[], signal: AbortSignal): Promise<boolean>
+  /** Whether a recipe gets the rules that it asks for. */
+  grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
 }
 
 /** Keys read while a question stands. */
@@ -72,26 +74,8 @@ export function createAsker(keyboard: Keyboard, screen: Screen, options: AskerOp
   return {
     ask: (request, signal) => inTurn<ApprovalAnswer | undefined>(signal, (talk) => askAbout(request, talk), undefined),
     confirm: (lines, signal) => inTurn(signal, (talk) => confirm(lines, talk), false),
+    grant: (recipe, signal) => inTurn(signal, (talk) => confirm(grantLines(recipe, screen), talk), false),
   }
-}
-
-/** Asks whether a recipe gets what it asks for; without anybody to ask it says that it does not. */
-export async function askToGrant(
-  recipe: { name: string; allow: readonly string[] },
-  options: { screen: Screen; asker: Asker | undefined; signal: AbortSignal },
-): Promise<boolean> {
-  const { screen, asker, signal } = options
-  const { bold, yellow, dim } = screen.colors
-  const name = oneLine(recipe.name)
-  const rules = recipe.allow.map((rule) => oneLine(rule))
-  if (!asker) {
-    screen.print(`${yellow("!")} Not granted to recipe "${name}": ${rules.join(", ")} (--grant grants it)`)
-    return false
-  }
-  return await asker.confirm(
-    [`${yellow("?")} Recipe ${bold(name)} asks for`, ...rules.map((rule) => `  ${dim("│")} ${rule}`)],
-    signal,
-  )
 }
 
 async function askAbout(request: ApprovalRequest, talk: Talk): Promise<ApprovalAnswer | undefined> {
@@ -124,6 +108,12 @@ export function questionLines(request: ApprovalRequest, screen: Screen, others =
     `  ${dim("because")} ${oneLine(request.decision.reason)}`,
     `  ${bold("y")} once  ${bold("n")} no${always === "" ? "" : `  ${bold("a")} always in this session: ${always}`}${others > 0 ? dim(`  (${others} more waiting)`) : ""}`,
   ]
+}
+
+function grantLines(recipe: { name: string; allow: readonly string[] }, screen: Screen): string[] {
+  const { bold, yellow, dim } = screen.colors
+  const rules = recipe.allow.map((rule) => `  ${dim("│")} ${oneLine(rule)}`)
+  return [`${yellow("?")} Recipe ${bold(oneLine(recipe.name))} asks for`, ...rules]
 }
 
 /** Each field of the input; text as it is, line by line, all else as JSON. */

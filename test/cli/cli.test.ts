@@ -284,6 +284,16 @@ describe("a start that cannot be", () => {
   })
 })
 
+describe("a folder that was deleted", () => {
+  it("is named, with the way on", () => {
+    const gone = join(place.folder, "gone")
+    const script = 'mkdir "$1" && cd "$1" && rmdir "$1" && exec "$2" "$3" run one.yaml'
+    const args = ["-c", script, "sh", gone, process.execPath, place.file]
+    const { status, stderr } = spawnSync("sh", args, { env: place.env, encoding: "utf8" })
+    expect({ status, code: /CLI_\w+/.exec(stderr)?.[0] }).toEqual({ status: 2, code: "CLI_FOLDER_GONE" })
+  })
+})
+
 describe("check", () => {
   it("says of each recipe whether it loads", async () => {
     place.put("project/one.yaml", shRecipe("true"))

@@ -65,6 +65,11 @@ export const rooms: readonly Room[] = [
     holds: ["core/index.ts"],
     may: [...acts, "settings", "dispatch", "loop", "agent", "recipe", "kit"],
   },
+  {
+    name: "command line",
+    holds: ["core/cli/"],
+    may: [...acts, "settings", "recipe", "kit"],
+  },
 ]
 
 /** Files of plugins/ that may list other plugins, or look at more of the kernel than its surface. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events"
 import type { ApprovalRequest } from "sous"
 import { expect, test } from "vitest"
-import { askToGrant, createAsker, type Keyboard } from "../../../plugins/render/ask.ts"
+import { createAsker, type Keyboard } from "../../../plugins/render/ask.ts"
 import { createTerminal } from "./screen.ts"
 
 class FakeKeyboard extends EventEmitter implements Keyboard {
@@ -155,19 +155,12 @@ test("ask() hands Ctrl-C on", async () => {
   await answer
 })
 
-test("askToGrant() lists what a recipe asks for", async () => {
-  const { asker, keyboard, lines, screen } = open()
+test("grant() lists what a recipe asks for", async () => {
+  const { asker, keyboard, lines } = open()
   const recipe = { name: "green", allow: ["Read", "Bash(npm test)"] }
-  const granted = askToGrant(recipe, { screen, asker, signal: never })
+  const granted = asker.grant(recipe, never)
   await shown({ lines }, "y yes  n no")
   expect(lines().slice(0, 3)).toEqual(["? Recipe green asks for", "  │ Read", "  │ Bash(npm test)"])
   keyboard.type("y")
   expect(await granted).toBe(true)
-})
-
-test("askToGrant() without anybody to ask grants nothing and says so", async () => {
-  const { screen, written } = createTerminal({ isTTY: false })
-  const recipe = { name: "green", allow: ["Read", "Bash(npm test)"] }
-  expect(await askToGrant(recipe, { screen, asker: undefined, signal: never })).toBe(false)
-  expect(written()).toBe('! Not granted to recipe "green": Read, Bash(npm test) (--grant grants it)\n')
 })

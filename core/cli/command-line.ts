@@ -6,10 +6,9 @@
  */
 import type { Command } from "commander"
 import { nearestName, SousError } from "../error.ts"
-import { FLAGS, type Flag, type FlagValues, LIST_FLAGS, WITHOUT_LIST } from "./flag.ts"
-import { isRecipePath } from "./recipe-file.ts"
-
-export type CommandName = "run" | "check" | "help" | "prompt"
+import { FLAGS, type Flag, type FlagValues, LIST_FLAGS, WITHOUT_LIST } from "../settings/flag.ts"
+import { isRecipePath } from "../settings/recipe-file.ts"
+import { COMMANDS, type CommandName, type CommandRow } from "./command.ts"
 
 /** What was asked for. */
 export interface CommandLine {
@@ -26,42 +25,6 @@ export interface CommandLine {
 export interface OwnFlag {
   flag: string
   value?: string
-}
-
-const COMMANDS: Record<CommandName, { args: string; usage: string; sentence: string; examples: string[] }> = {
-  prompt: {
-    args: "[prompt...]",
-    usage: '"PROMPT" [flags]\n       sous COMMAND [flags]',
-    sentence: "Scripts LLM agent loops: runs a prompt, or a recipe.",
-    examples: [
-      'sous "explain what this project does"',
-      'git diff | sous -p "write a commit message"',
-      'sous -p "fix the typo in README.md" --allow-write=README.md --budget 0.50',
-      "sous run review --param base=main",
-    ],
-  },
-  run: {
-    args: "[recipe...]",
-    usage: "RECIPE [flags]",
-    sentence: "Runs a recipe: a file, or the name of an installed one.",
-    examples: [
-      "sous run ./green.ts --param cmd='npm test' --allow-run=npm",
-      "sous run review --grant --json > events.jsonl",
-      "sous run ./green.ts --help    (also shows its parameters)",
-    ],
-  },
-  check: {
-    args: "[file...]",
-    usage: "FILE…",
-    sentence: "Loads recipes without running them, and says what is wrong.",
-    examples: ["sous check ./green.ts recipes/*.yaml"],
-  },
-  help: {
-    args: "[command]",
-    usage: "[COMMAND]",
-    sentence: "Shows the help of a command.",
-    examples: ["sous help run"],
-  },
 }
 
 /** Reads a command line. Throws CLI_… errors. */
@@ -146,7 +109,7 @@ async function createProgram(chosen: Chosen): Promise<Command> {
     return command.action((given: string | string[] | undefined) => chosen(command, [given ?? []].flat()))
   }
   const program = create("prompt").enablePositionalOptions()
-  for (const name of ["run", "check", "help"] as const) program.addCommand(create(name))
+  for (const name of Object.keys(COMMANDS) as CommandName[]) if (name !== "prompt") program.addCommand(create(name))
   return program
 }
 
@@ -161,12 +124,8 @@ function helpOf(command: Command): string {
 
 function flagsOf(command: CommandName): readonly Flag[] {
   const help: Flag = { group: "Help", notation: "-h, --help", sentence: "show this" }
-  if (command === "prompt") {
-    const version: Flag = { group: "Help", notation: "-V, --version", sentence: "show the version" }
-    return [...FLAGS.filter((flag) => flag.for !== "run"), help, version]
-  }
-  if (command === "run") return [...FLAGS.filter((flag) => flag.for !== "prompt"), help]
-  return command === "check" ? [...FLAGS.filter(({ notation }) => notation === "--json"), help] : [help]
+  const version: Flag = { group: "Help", notation: "-V, --version", sentence: "show the version" }
+  return [...COMMANDS[command].flags, help, ...(command === "prompt" ? [version] : [])]
 }
 
 /** The faults that the library finds, as ours. */
@@ -196,7 +155,8 @@ function longFlag(notation: string): string {
 /** Refuses what the library lets through: foreign flags, flags that exclude each other, words that are no prompt. */
 function checkLine(line: CommandLine): CommandLine {
   const { command, args, values } = line
-  const foreign = FLAGS.find((flag) => flag.for !== undefined && flag.for !== command && nameOfFlag(flag) in values)
+  const { flags, takes }: CommandRow = COMMANDS[command]
+  const foreign = FLAGS.find((flag) => !flags.includes(flag) && nameOfFlag(flag) in values)
   if (foreign) throw unknownFlag(longFlag(foreign.notation), command)
   for (const [one, other] of EXCLUSIVE) {
     if (values[one] !== undefined && values[other] !== undefined) {
@@ -205,8 +165,12 @@ function checkLine(line: CommandLine): CommandLine {
   }
   if (values.help || values.version) return line
   if (command === "prompt") checkPromptWords(args, values)
-  if (command === "run" && args.length !== 1) throw wordCount("recipe", args, "sous run ./green.ts")
-  if (command === "check" && args.length === 0) throw wordCount("file", args, "sous check ./green.ts")
+  if (args.length < takes.least) throw new SousError("CLI_ARGUMENT_MISSING", takes)
+  const beyond = args[takes.most]
+  if (beyond !== undefined) {
+    const mend = takes.most === 1 ? `give one ${takes.what}: ${takes.example}` : `run "sous help ${command}"`
+    throw new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: beyond, mend })
+  }
   return line
 }
 
@@ -222,12 +186,6 @@ function nameOfFlag({ notation }: Flag): string {
 
 function camelCase(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
-}
-
-function wordCount(what: string, args: readonly string[], example: string): SousError {
-  const [, second] = args
-  if (second === undefined) return new SousError("CLI_ARGUMENT_MISSING", { what, example })
-  return new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: second, mend: `give one ${what}: ${example}` })
 }
 
 /** A bare word is a command that was misspelt, or a recipe without `run`; only `-p` makes it a prompt. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { pairsOfFlags, parseCommandLine } from "../../../core/settings/command-line.ts"
+import { pairsOfFlags, parseCommandLine } from "../../../core/cli/command-line.ts"
 
 test.each([
   [

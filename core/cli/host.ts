@@ -1,0 +1,60 @@
+/**
+ * What a command of the command line is handed by the process: folders, streams, signals, and what draws on a terminal.
+ *
+ * Invariant: a command reads nothing of the process by itself, so that it runs in a test as it runs in a shell.
+ */
+import type { RunEvent } from "../event.ts"
+import type { RunOptions } from "../kit.ts"
+import type { Plugin } from "../plugin.ts"
+import type { LoadOptions } from "../recipe/load.ts"
+import type { RunResult } from "../step.ts"
+import type { CommandLine } from "./command-line.ts"
+
+/** The process, as a command sees it. */
+export interface Host {
+  env: Readonly<Record<string, string | undefined>>
+  /** Absolute. Throws CLI_FOLDER_GONE when the folder was deleted. */
+  cwd(): Promise<string>
+  isRoot: boolean
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean }
+  /** Fires on the first interruption. */
+  signal: AbortSignal
+  /** Writes to stdout: the answer, and nothing else. */
+  print(text: string): void
+  /** A line for people, on stderr. */
+  tell(line: string): void
+  /** Tells people of a fault, with its mend; returns the exit code that it means. */
+  printFault(error: unknown): Promise<number>
+  /** False once nobody reads stdout any more. */
+  isRead(): boolean
+  /** While a run is at work it decides the exit code. */
+  setRunning(isRunning: boolean): void
+  /** How files of code are loaded. */
+  loadOptions(): LoadOptions
+  shippedPlugins(): Promise<readonly Plugin[]>
+  /** Absolute: a file of this package. */
+  packageFile(name: string): string
+  /** Reads the prompt from the argument or the piped stdin. */
+  readPrompt(options: { argument: string | undefined; isPiped: boolean }): Promise<string>
+  /** Undefined where nobody can be asked. */
+  openAsker(): Promise<Asker | undefined>
+  openShow(options: CommandLine["values"] & { kind: "run" | "prompt" }): Promise<Show>
+}
+
+/** A person at a terminal. */
+export interface Asker {
+  ask: NonNullable<RunOptions["ask"]>
+  /** Asks once for all rules that a recipe wants. */
+  grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
+}
+
+/** A run as it is shown. */
+export interface Show {
+  handle(event: RunEvent): void
+  close(): void
+  /** Prints the answer, what failed, and the summary. */
+  conclude(result: RunResult<unknown>): void
+}
+
+/** A command: does its work and returns the exit code. Throws SousError before anything ran. */
+export type CommandFunction = (line: CommandLine, host: Host) => Promise<number>

@@ -1,0 +1,91 @@
+/**
+ * `sous run RECIPE` and `sous "PROMPT"`: finds what is to run, runs it, shows it, and gives its exit code.
+ *
+ * Invariant: a recipe gets what it asks for only where somebody granted it.
+ */
+import type { RunEvent } from "../event.ts"
+import type { Kit, Run } from "../kit.ts"
+import { loadRecipe } from "../recipe/load.ts"
+import { describeParams, listParams, readParams } from "../recipe/param.ts"
+import { readObject } from "../settings/flag.ts"
+import { given } from "../settings/given.ts"
+import { findRecipe, type RecipeOrigin, rulesToGrant, unknownRecipe } from "../settings/recipe-file.ts"
+import type { Recipe } from "../step.ts"
+import { type CommandLine, pairsOfFlags } from "./command-line.ts"
+import type { Host } from "./host.ts"
+import { openSession, runOptions, type Session, withKit } from "./session.ts"
+
+/** `sous run RECIPE`. */
+export async function run(line: CommandLine, host: Host): Promise<number> {
+  const { values } = line
+  const session = await openSession(line, host)
+  if (values.help) {
+    const { recipe } = await withKit(session, (kit) => findAndLoad(kit, session))
+    host.print(`${line.help()}\n${describeParams(recipe)}`)
+    return 0
+  }
+  return await withKit(session, async (kit) => {
+    const found = await findAndLoad(kit, session)
+    const { recipe } = found
+    const names = listParams(recipe).map(({ name }) => name)
+    const pairs = [...(values.param ?? []), ...pairsOfFlags(line.own, names)]
+    const params = await readParams(recipe, { pairs, ...given({ file: values.params }) })
+    const grant = await isGranted(found, session)
+    const options = { ...runOptions(session), params, grant }
+    return await follow(session, (onEvent) => kit.run(recipe, { ...options, onEvent }))
+  })
+}
+
+/** `sous "PROMPT"`: a run of one step. */
+export async function prompt(line: CommandLine, host: Host): Promise<number> {
+  const text = await host.readPrompt({ argument: line.args[0], isPiped: line.values.print === true })
+  const session = await openSession(line, host)
+  const { system, appendSystemPrompt: appendSystem, tools, outputSchema } = line.values
+  const output = outputSchema === undefined ? undefined : await readObject("--output-schema", outputSchema, session)
+  const options = { ...runOptions(session), ...given({ system, appendSystem, tools, output }) }
+  return await withKit(session, (kit) => follow(session, (onEvent) => kit.prompt(text, { ...options, onEvent })))
+}
+
+type Found = { recipe: Recipe; from: RecipeOrigin }
+
+async function findAndLoad(kit: Kit, { line, host, loaded, cwd }: Session): Promise<Found> {
+  const [word = ""] = line.args
+  const { trust } = line.values
+  const options = { cwd, folders: loaded.folders, shipped: host.packageFile("recipes"), trust }
+  const found = findRecipe(word, options)
+  if (found) return { recipe: await loadRecipe(found.file, host.loadOptions()), from: found.from }
+  const recipe = kit.recipe(word)
+  if (!recipe) throw unknownRecipe(word, options, kit.describe().recipes)
+  return { recipe, from: "plugin" }
+}
+
+/** Without anybody to ask, a recipe is told what it does not get. */
+async function isGranted({ recipe, from }: Found, { asker, line, host }: Session): Promise<boolean> {
+  const allow = rulesToGrant(recipe, from, line.values)
+  if (allow.length === 0) return true
+  if (asker) return await asker.grant({ name: recipe.name, allow }, host.signal)
+  host.tell(`! Not granted to recipe "${recipe.name}": ${allow.join(", ")} (--grant grants it)`)
+  return false
+}
+
+/** Follows a run to its end: shows it, prints its answer, says how it went. Returns the exit code. */
+async function follow(session: Session, start: (onEvent: (event: RunEvent) => void) => Run<unknown>): Promise<number> {
+  const { line, host, loaded } = session
+  const show = await host.openShow({ ...line.values, kind: line.command === "run" ? "run" : "prompt" })
+  let isStarted = false
+  host.setRunning(true)
+  try {
+    const running = start((event) => {
+      isStarted = true
+      if (host.isRead()) show.handle(event)
+    })
+    const result = await running.result
+    show.close()
+    if (host.isRead()) show.conclude(result)
+    return result.exit
+  } finally {
+    host.setRunning(false)
+    show.close()
+    if (!isStarted) for (const warning of loaded.warnings) host.tell(`! ${warning}`)
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * The name of a command → its work.
+ *
+ * Invariant: a command's file is loaded when it was asked for, and not before.
+ */
+import type { CommandName } from "./command.ts"
+import type { CommandFunction } from "./host.ts"
+
+/** Loads the work of a command. */
+export const COMMAND_WORK: Record<CommandName, () => Promise<CommandFunction>> = {
+  prompt: async () => (await import("./run.ts")).prompt,
+  run: async () => (await import("./run.ts")).run,
+  check: async () => (await import("./check.ts")).check,
+  help: async () => async (line, host) => {
+    host.print(line.help())
+    return 0
+  },
+}
