@@ -360,6 +360,10 @@ export const ERRORS = {
     message: `The script of step "${d.step}" failed: ${d.reason}`,
     mend: "correct the script, or catch the error in it",
   })),
+  STEP_VALUE_INVALID: entry((d: { step: string; at: string; found: string }) => ({
+    message: `The result of step "${d.step}" cannot be kept: "${d.at}" is ${d.found}`,
+    mend: `return plain data (text, finite numbers, true, false, null, lists, objects), a date as its ISO text`,
+  })),
   STEP_KEY_DUPLICATE: entry((d: { step: string; key: string }) => ({
     message: `The step "${d.step}" has two items with the key "${d.key}"`,
     mend: "give each item a key of its own: each(items, make, { key: (item, index) => … })",

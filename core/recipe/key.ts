@@ -11,6 +11,7 @@ import type { Step } from "../step.ts"
 
 /** Grows when the same declaration would get another key. */
 const KEY_VERSION = 1
+const MAX_DEPTH = 500
 
 /**
  * The key of a step, 64 hexadecimal digits. `facts`: what the declaration does not say and the result depends on, by
@@ -36,16 +37,19 @@ function hash(text: string): string {
   return createHash("sha256").update(text).digest("hex")
 }
 
-function plain(value: unknown): unknown {
+/** What holds itself cannot be kept as a result either; here it only must not run for ever. */
+function plain(value: unknown, above: readonly object[] = []): unknown {
   if (typeof value === "bigint") return `${value}n`
   if (typeof value === "function") return { function: String(value) }
   if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(plain)
+  if (above.includes(value) || above.length > MAX_DEPTH) return "(itself)"
+  const inside = (one: unknown) => plain(one, [...above, value])
+  if (Array.isArray(value)) return value.map(inside)
   if (value instanceof Date) return value.toJSON()
-  if (value instanceof Set || value instanceof Map) return [...value].map(plain)
+  if (value instanceof Set || value instanceof Map) return [...value].map(inside)
   if ("_zod" in value) return schemaOf(value as z.ZodType)
   const entries = Object.entries(value).filter(([, field]) => field !== undefined)
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, field]) => [key, plain(field)]))
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, field]) => [key, inside(field)]))
 }
 
 const schemas = new WeakMap<z.ZodType, unknown>()

@@ -21,6 +21,7 @@ import { isInterrupted, withDeadline } from "./deadline.ts"
 import { runEach, runParallel, runPipeline } from "./fan-out.ts"
 import type { Recorded } from "./journal.ts"
 import { stepKey } from "./key.ts"
+import { findImpure } from "./plain-value.ts"
 import { runScript } from "./script-step.ts"
 import { previewOf, titleOf } from "./title.ts"
 import { runSh, runTool, runWrite } from "./tool-step.ts"
@@ -109,7 +110,7 @@ async function runFresh(
   const items = "items" in step ? { items: step.items.length } : {}
   run.journal.add({ type: "step_start", path, key: options.key, kind })
   engine.emit({ type: "step_started", id: path, kind, title: options.title ?? titleOf(step), ...items }, { step: path })
-  const result = (await askHooks(place, kind)) ?? (await execute(run, step, { ...place, spend }))
+  const result = keepable((await askHooks(place, kind)) ?? (await execute(run, step, { ...place, spend })), path)
   const { usage, usd } = spend.totals()
   const cost = { usage, ...(usd === undefined ? {} : { usd }), durationMs: engine.clock.now() - started }
   const kept = await keep(run, result, { path, key: options.key, kind, ...cost })
@@ -123,15 +124,26 @@ async function runFresh(
 async function keep(
   run: RunContext,
   result: StepResult,
-  { kind, ...entry }: { path: string; key: string; kind: StepKind; usage: Usage; usd?: number; durationMs: number },
+  {
+    kind,
+    path,
+    ...entry
+  }: { path: string; key: string; kind: StepKind; usage: Usage; usd?: number; durationMs: number },
 ): Promise<StepResult> {
   try {
     const recorded: Recorded = MADE_OF_STEPS.has(kind) ? { ok: result.ok } : await run.journal.record(result)
-    await run.journal.sync({ type: "step_end", ...entry, ...recorded })
+    await run.journal.sync({ type: "step_end", path, ...entry, ...recorded })
     return result
   } catch (error) {
     return failureOf(error, new AbortController().signal)
   }
+}
+
+/** The result, or the failure that it is when its value would be another one after a resume. */
+function keepable(result: StepResult, path: string): StepResult {
+  const impure = result.ok ? findImpure(result.value) : undefined
+  if (impure === undefined) return result
+  return failureOf(new SousError("STEP_VALUE_INVALID", { step: path, ...impure }), new AbortController().signal)
 }
 
 async function askHooks(place: Place, kind: StepKind): Promise<Failure | undefined> {

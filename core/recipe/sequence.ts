@@ -6,6 +6,7 @@
 import { isSousError, SousError } from "../error.ts"
 import type { Recipe, RecipeStep, RunResult, StepFailure, StepResult, StepScope } from "../step.ts"
 import { below, declare, failureOf, type Place, plainFailure, type RunContext, reasonOf } from "./context.ts"
+import { findImpure } from "./plain-value.ts"
 
 /** What became of a recipe's steps. */
 export interface Sequence {
@@ -70,11 +71,14 @@ function isOver({ signal, spend }: Place): boolean {
 function makeOutput(recipe: Recipe, scope: StepScope, last: unknown): Pick<Sequence, "output" | "failure"> {
   if (recipe.result === undefined) return { output: last }
   try {
-    return { output: recipe.result(scope) }
+    const output = recipe.result(scope)
+    const impure = findImpure(output)
+    if (impure) throw new SousError("STEP_VALUE_INVALID", { step: "output", ...impure })
+    return { output }
   } catch (error) {
     const fault = isSousError(error)
       ? error
       : new SousError("RECIPE_OUTPUT_FAILED", { recipe: recipe.name, reason: reasonOf(error) })
-    return { failure: { cause: "output", error: fault.message, code: fault.code } }
+    return { failure: { cause: "output", error: fault.message, code: fault.code, mend: fault.mend } }
   }
 }

@@ -4,6 +4,7 @@
  * Invariant: one line without line breaks, cut to a bound; never the whole of anything large.
  */
 import type { AnyStep, StepResult } from "../step.ts"
+import { startOfJson } from "./plain-value.ts"
 
 const TITLE_CHARS = 80
 const PREVIEW_CHARS = 300
@@ -16,7 +17,7 @@ export function titleOf(step: AnyStep): string {
     case "sh":
       return oneLine(step.command, TITLE_CHARS)
     case "tool":
-      return oneLine(`${step.name} ${toJson(step.input)}`, TITLE_CHARS)
+      return oneLine(`${step.name} ${startOfJson(step.input, TITLE_CHARS)}`, TITLE_CHARS)
     case "each":
       return `${step.items.length} items`
     case "pipeline":
@@ -37,7 +38,10 @@ export function titleOf(step: AnyStep): string {
 /** The start of a result, or of why there is none. */
 export function previewOf(result: StepResult): string {
   if (!result.ok) return oneLine(result.error, PREVIEW_CHARS)
-  return oneLine(typeof result.value === "string" ? result.value : toJson(result.value), PREVIEW_CHARS)
+  return oneLine(
+    typeof result.value === "string" ? result.value : startOfJson(result.value ?? "", PREVIEW_CHARS + 1),
+    PREVIEW_CHARS,
+  )
 }
 
 function oneLine(text: string, limit: number): string {
@@ -47,12 +51,4 @@ function oneLine(text: string, limit: number): string {
     .replace(/\s+/g, " ")
     .trim()
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
-}
-
-function toJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? ""
-  } catch {
-    return String(value)
-  }
 }

@@ -25,6 +25,13 @@ const start = recipe({
   description: "A recipe for a test",
   params: z.object({ n: z.number().default(2) }),
 })
+
+function circle(): object {
+  const value: { self?: object } = {}
+  value.self = value
+  return value
+}
+
 /** Lets everything that can go on by itself go on. */
 const settle = () => new Promise((go) => setTimeout(go, 5))
 
@@ -154,6 +161,36 @@ describe("a failed step", () => {
     const { run } = testRun()
     const result = await run(start.step("a", () => declared as never))
     expect(result.failure).toMatchObject({ code: "STEP_DECLARATION_INVALID", error: expect.stringContaining(found) })
+  })
+
+  it.each([
+    ["a bigint", "value.n", { n: 1n }],
+    ["a Date", "value[0]", [new Date(0)]],
+    ["NaN", "value.a.b[1]", { a: { b: [1, Number.NaN] } }],
+    ["a value that holds itself", "value.self", circle()],
+    ["undefined", "value[1]", [1, undefined]],
+    ["a function", "value.f", { f: () => 1 }],
+    ["a Map", "value", new Map()],
+  ])("of a result that is %s names the place", async (found, at, result) => {
+    const { run } = testRun()
+    const ended = await run(start.step("a", () => value(result)).step("b", () => value(1)))
+    const error = `The result of step "a" cannot be kept: "${at}" is ${found}`
+    expect(ended).toMatchObject({ status: "failed", steps: [{ id: "a" }] })
+    expect(ended.failure).toMatchObject({
+      code: "STEP_VALUE_INVALID",
+      error,
+      mend: expect.stringContaining("plain data"),
+    })
+    const lines = await readJournal(ended.folder)
+    expect(lines.filter(({ type }) => type === "step_end")).toMatchObject([{ path: "a", result: { ok: false } }])
+    const output = await testRun().run(start.step("a", () => value(1)).output(() => result))
+    expect(output.failure).toMatchObject({ code: "STEP_VALUE_INVALID", cause: "output" })
+  })
+
+  it("of a result with an undefined field, or of none at all, is none", async () => {
+    const { run } = testRun()
+    expect((await run(start.step("a", () => value({ a: 1, b: undefined })))).status).toBe("ok")
+    expect((await testRun().run(start.step("a", () => value(undefined)))).status).toBe("ok")
   })
 
   it("of an output function fails the run", async () => {
