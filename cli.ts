@@ -28,11 +28,15 @@ else await main()
 
 async function main(): Promise<void> {
   listen()
+  // What a recipe or a plugin prints is for people: stdout is the answer's.
+  globalThis.console = new console.Console(stderr, stderr)
   const kept = cacheFolder()
   if (kept !== undefined) keepCompiled?.(join(kept, "node"))
   const code = await dispatch().catch(printFault)
   await new Promise<void>((flushed) => void stdout.write("", () => flushed()))
-  if (lostOutput === undefined || lostOutput === "EPIPE") process.exit(code)
+  // As a shell counts a program that its reader left: 128 and SIGPIPE.
+  if (lostOutput === "EPIPE") process.exit(141)
+  if (lostOutput === undefined) process.exit(code)
   const { SousError } = await import("./core/error.ts")
   await printFault(new SousError("CLI_OUTPUT_LOST", { reason: lostOutput }))
   process.exit(1)
@@ -75,7 +79,8 @@ async function createHost(): Promise<Host> {
     loadOptions,
     shippedPlugins: async () => (await import("./plugins/default.ts")).defaultPlugins,
     packageFile,
-    readPrompt: async (options) => (await import("./plugins/render/input.ts")).readPrompt(stdin, options),
+    readPrompt: async (options) =>
+      (await import("./plugins/render/input.ts")).readPrompt(stdin, { ...options, tell: screen.print }),
     async openAsker() {
       if (!stdin.isTTY || !stderr.isTTY) return undefined
       const { createAsker } = await import("./plugins/render/ask.ts")
@@ -121,7 +126,7 @@ function listen(): void {
   })
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
-      if (!isRunning) process.exit(143)
+      if (!isRunning || interruption.signal.aborted) process.exit(143)
       interruption.abort("SIGTERM")
     })
   }

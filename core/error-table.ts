@@ -332,6 +332,10 @@ export const ERRORS = {
     message: `Cannot read the parameters in "${d.file}": ${d.problem}`,
     mend: "name a file that holds one object, as JSON or YAML",
   })),
+  WORK_UNENDING: entry((d: { what: string; seconds: number }) => ({
+    message: `Gave up on ${d.what}: it did not end within ${d.seconds} seconds`,
+    mend: `correct the plugin that does this work, or leave it out`,
+  })),
   STEP_ID_INVALID: entry((d: { recipe: string; id: string; problem: string; at?: string | undefined }) => ({
     message: `The recipe "${d.recipe}" has a step "${d.id}"${d.at ? ` at ${d.at}` : ""}: ${d.problem}`,
     mend: `give it another id, of letters, digits and "_"`,

@@ -33,7 +33,7 @@ export type EventBody =
       warnings: string[]
       folder: string
     }
-  | { type: "step_started"; id: string; kind: string; title: string; items?: number }
+  | { type: "step_started"; id: string; kind: string; title: string; items?: number; stages?: number }
   | { type: "turn_started"; turn: number; model: string }
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }

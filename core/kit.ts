@@ -3,8 +3,10 @@
  *
  * Invariant: register, freeze, run, dispose in reverse; nothing in here prints or exits.
  */
+
 import { type Clock, createClock } from "./clock.ts"
 import type { PluginReport, RunEvent } from "./event.ts"
+import { within } from "./patience.ts"
 import type { ApprovalAnswer, ApprovalRequest, RuleSource } from "./permission/decision.ts"
 import type { FlagGrants } from "./permission/flag.ts"
 import type { Plugin } from "./plugin.ts"
@@ -142,10 +144,13 @@ export async function createKit(options: KitOptions): Promise<Kit> {
     async close() {
       ending.abort(new Error("The kit was closed"))
       await Promise.all(running)
-      for (const dispose of disposals.reverse()) await dispose()
+      for (const dispose of disposals.reverse()) await within(DISPOSE_MS, "the dispose of a plugin", dispose)
     },
   }
 }
+
+/** How long a plugin may take to give back what it holds, ms. */
+const DISPOSE_MS = 10_000
 
 /** A bare prompt is a recipe of one step. */
 function promptRecipe(text: string, options: PromptOptions): Recipe<any, unknown> {

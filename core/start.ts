@@ -12,6 +12,7 @@ import { EVENT_VERSION, type EventBody, type RunEvent } from "./event.ts"
 import { createHookRunner } from "./hook-runner.ts"
 import type { KitParts, Run, RunOptions } from "./kit.ts"
 import type { Model } from "./model.ts"
+import { within } from "./patience.ts"
 import { checkParams } from "./recipe/param.ts"
 import { needsModel } from "./recipe/probe.ts"
 import { runRecipe } from "./recipe/run.ts"
@@ -200,14 +201,13 @@ async function openModel(
     throw new SousError("MODEL_UNKNOWN", { id, known: kit.registry.models.map(({ name }) => name) })
   const { env, signal, record } = options
   const { prices } = kit.settings
-  return await provider.open(id, {
-    cwd: kit.options.cwd,
-    env,
-    prices,
-    signal,
-    ...(record === undefined ? {} : { record }),
-  })
+  const given = { cwd: kit.options.cwd, env, prices, signal, ...(record === undefined ? {} : { record }) }
+  return await within(OPEN_MS, `opening the model "${id}"`, () => provider.open(id, given))
 }
+
+/** How long a model may take to be opened, and whatever is left at the end of a run to be put away, ms. */
+const OPEN_MS = 60_000
+const CLOSE_MS = 10_000
 
 async function closeAll(
   cleanups: (() => void | Promise<void>)[],
@@ -216,7 +216,7 @@ async function closeAll(
   let first: Error | undefined
   const attempt = async (close: () => unknown) => {
     try {
-      await close()
+      await within(CLOSE_MS, "what a run left behind at its end", close)
     } catch (error) {
       first ??= error as Error
     }

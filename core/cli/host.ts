@@ -34,8 +34,8 @@ export interface Host {
   shippedPlugins(): Promise<readonly Plugin[]>
   /** Absolute: a file of this package. */
   packageFile(name: string): string
-  /** Reads the prompt from the argument or the piped stdin. */
-  readPrompt(options: { argument: string | undefined; isPiped: boolean }): Promise<string>
+  /** Reads the prompt: the argument, and behind it what is piped into stdin. */
+  readPrompt(options: { argument: string | undefined }): Promise<string>
   /** Undefined where nobody can be asked. */
   openAsker(): Promise<Asker | undefined>
   openShow(options: CommandLine["values"] & { kind: "run" | "prompt" }): Promise<Show>

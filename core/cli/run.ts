@@ -38,7 +38,7 @@ export async function run(line: CommandLine, host: Host): Promise<number> {
 
 /** `sous "PROMPT"`: a run of one step. */
 export async function prompt(line: CommandLine, host: Host): Promise<number> {
-  const text = await host.readPrompt({ argument: line.args[0], isPiped: line.values.print === true })
+  const text = await host.readPrompt({ argument: line.args[0] })
   const session = await openSession(line, host)
   const { system, appendSystemPrompt: appendSystem, tools, outputSchema } = line.values
   const output = outputSchema === undefined ? undefined : await readObject("--output-schema", outputSchema, session)

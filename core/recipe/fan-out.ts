@@ -63,8 +63,8 @@ export async function runParallel(run: RunContext, step: ParallelStep<any>, plac
   const results = await Promise.all(Object.entries(step.steps).map(branch))
   const values = Object.fromEntries(results.flatMap(([name, result]) => (result.ok ? [[name, result.value]] : [])))
   if (first === undefined) return { ok: true, value: values }
-  const { cause, error, code } = first.failure
-  return { ok: false, cause, error: `"${first.name}": ${error}`, ...(code ? { code } : {}), partial: values }
+  const { name, failure } = first
+  return { ok: false, ...plainFailure(failure), error: `"${name}": ${failure.error}`, partial: values }
 }
 
 type Work = (index: number, at: Place) => Promise<StepResult>

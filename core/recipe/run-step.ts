@@ -108,8 +108,12 @@ async function runFresh(
   const started = engine.clock.now()
   const spend = place.spend.child(options.budget)
   const items = "items" in step ? { items: step.items.length } : {}
+  const stages = "stages" in step ? { stages: step.stages.length } : {}
   run.journal.add({ type: "step_start", path, key: options.key, kind })
-  engine.emit({ type: "step_started", id: path, kind, title: options.title ?? titleOf(step), ...items }, { step: path })
+  engine.emit(
+    { type: "step_started", id: path, kind, title: options.title ?? titleOf(step), ...items, ...stages },
+    { step: path },
+  )
   const result = keepable((await askHooks(place, kind)) ?? (await execute(run, step, { ...place, spend })), path)
   const { usage, usd } = spend.totals()
   const cost = { usage, ...(usd === undefined ? {} : { usd }), durationMs: engine.clock.now() - started }

@@ -61,10 +61,28 @@ export async function createRunFolder(
 /** Makes a folder and those above it, 0700 where they are new. Throws SESSION_FOLDER_UNWRITABLE. */
 export async function createFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
+    await makeFolders(folder)
   } catch (cause) {
     throw unwritable(folder, cause)
   }
+}
+
+/** One by one: below /proc and its like Node's own recursive way never ends. */
+async function makeFolders(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: FOLDER_MODE })
+  try {
+    await make()
+  } catch (cause) {
+    const isFirst = (cause as NodeJS.ErrnoException).code === "ENOENT" && dirname(folder) !== folder
+    if (!isFirst) return await orThere(folder, cause)
+    await makeFolders(dirname(folder))
+    await make().catch((again: unknown) => orThere(folder, again))
+  }
+}
+
+async function orThere(folder: string, cause: unknown): Promise<void> {
+  const found = await stat(folder).catch(() => undefined)
+  if (!found?.isDirectory()) throw cause
 }
 
 /** False when something of that name is there already. */

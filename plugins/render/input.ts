@@ -7,13 +7,13 @@
 import { fstatSync } from "node:fs"
 import { SousError } from "sous"
 
-/** The argument, and where asked for what is piped in; both, the argument first. Throws CLI_ARGUMENT_MISSING. */
+/** The argument, and behind it what is piped in. `tell` gets a line for people. Throws CLI_ARGUMENT_MISSING. */
 export async function readPrompt(
   stdin: typeof process.stdin,
-  options: { argument: string | undefined; isPiped: boolean },
+  options: { argument: string | undefined; tell: (line: string) => void },
 ): Promise<string> {
-  const { argument, isPiped } = options
-  const piped = isPiped ? await readPiped(stdin, { hasPrompt: argument !== undefined }) : ""
+  const { argument, tell } = options
+  const piped = await readPiped(stdin, { hasPrompt: argument !== undefined, tell })
   const prompt = [argument ?? "", piped.trimEnd()].filter((part) => part !== "").join("\n\n")
   if (prompt.trim() !== "") return prompt
   throw new SousError("CLI_ARGUMENT_MISSING", { what: "prompt", example: 'sous -p "explain what this project does"' })
@@ -22,6 +22,7 @@ export async function readPrompt(
 interface PipedOptions {
   /** There is a prompt already: an idle socket need not be waited for. */
   hasPrompt: boolean
+  tell: (line: string) => void
   /** How long an idle socket is waited for, ms. Default 300. */
   idleMs?: number
 }
@@ -31,7 +32,10 @@ async function readPiped(stdin: typeof process.stdin, options: PipedOptions): Pr
   if (stdin.isTTY) return ""
   const chunks: Buffer[] = []
   const isIdle = options.hasPrompt && isSocket(stdin.fd)
-  const timer = isIdle ? setTimeout(() => stdin.destroy(), options.idleMs ?? 300) : undefined
+  const onSilence = isIdle
+    ? () => stdin.destroy()
+    : () => options.tell("Reading stdin to its end (Ctrl-D, or < /dev/null)")
+  const timer = setTimeout(onSilence, isIdle ? (options.idleMs ?? 300) : 2000)
   try {
     for await (const chunk of stdin) {
       clearTimeout(timer)

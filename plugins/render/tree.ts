@@ -21,6 +21,8 @@ interface Node {
   activity: string
   turn: number
   items?: number
+  /** Of a pipeline: steps that each item goes through; its last one is what counts. */
+  stages?: number
   done: number
   failed: number
   running: Set<Node>
@@ -91,6 +93,7 @@ function addNode(nodes: Map<string, Node>, event: RunEvent & { type: "step_start
     running: new Set(),
     told: 0,
     ...(event.items === undefined ? {} : { items: event.items }),
+    ...(event.stages === undefined ? {} : { stages: event.stages }),
   }
   nodes.set(event.id, node)
   return node
@@ -124,8 +127,10 @@ function isItem(node: Node): boolean {
   return node.parent?.items !== undefined
 }
 
-function countItem({ parent }: Node, ok: boolean): void {
+function countItem({ parent, path }: Node, ok: boolean): void {
   if (!parent) return
+  const isLast = parent.stages === undefined || path.endsWith(`/${parent.stages}`)
+  if (ok && !isLast) return
   parent.done++
   if (!ok) parent.failed++
 }

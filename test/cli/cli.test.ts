@@ -91,6 +91,24 @@ describe("a prompt", () => {
     expect(alone).toEqual({ code: 0, stdout: "good\n", stderr: "" })
   })
 
+  it("takes what is piped in without -p too", async () => {
+    const turns = `turns:\n  - expect: { last_user_contains: ${JSON.stringify("Explain this\n\nthe log")} }\n    text: good\n`
+    place.put("project/turns.yaml", turns)
+    const { code, stdout } = await place.run(["Explain this", "--model", "script:turns.yaml"], { stdin: "the log\n" })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "good\n" })
+  })
+
+  it("says that it waits for a pipe which nobody writes to, and reads on", () => {
+    const script = 'sleep 2.3 | "$0" "$1" -p "What is it?" --model script:turns.yaml'
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", script, process.execPath, place.file], {
+      cwd: place.project,
+      env: place.env,
+      encoding: "utf8",
+    })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "Forty-two\n" })
+    expect(stderr).toContain("Reading stdin to its end")
+  })
+
   it("does not wait for a stdin that nobody writes to", async () => {
     const child = place.start(["-p", "What is it?", "--model", "script:turns.yaml"])
     expect((await finished(child)).stdout).toBe("Forty-two\n")
@@ -405,6 +423,16 @@ describe("code that ends the process", () => {
   })
 })
 
+describe("code that prints", () => {
+  it("prints for people, never into the answer", async () => {
+    const text = `import { recipe, value } from "sous"\nconsole.log("loading")\nexport default recipe({ name: "loud", description: "d" }).step("a", () => { console.info("making"); return value(1) }).output(() => "answer")\n`
+    place.put("project/loud.ts", text)
+    const { code, stdout, stderr } = await place.run(["run", "./loud.ts"])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "answer\n" })
+    expect(stderr).toMatch(/loading\n[\s\S]*making\n/)
+  })
+})
+
 describe("signals and streams", () => {
   /** Starts a recipe and waits until its command runs. */
   async function startSleeper(text: string) {
@@ -449,7 +477,7 @@ describe("signals and streams", () => {
     const ended = finished(child)
     await once(child.stdout, "data")
     child.stdout.destroy()
-    expect((await ended).stderr).toBe("")
+    expect(await ended).toMatchObject({ code: 141, stderr: "" })
     expect(existsSync(join(place.project, "late"))).toBe(false)
   })
 

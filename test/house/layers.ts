@@ -34,7 +34,14 @@ export const rooms: readonly Room[] = [
   },
   {
     name: "hands",
-    holds: ["core/env.ts", "core/process.ts", "core/process-group.ts", "core/clock.ts", "core/channel.ts"],
+    holds: [
+      "core/env.ts",
+      "core/process.ts",
+      "core/process-group.ts",
+      "core/clock.ts",
+      "core/channel.ts",
+      "core/patience.ts",
+    ],
     may: ground,
   },
   { name: "calls", holds: ["core/call.ts", "core/context/budget.ts"], may: ground },

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { createRunFolder, projectFolder, stateFolderFor } from "../../../core/session/store.ts"
+import { createFolder, createRunFolder, projectFolder, stateFolderFor } from "../../../core/session/store.ts"
 
 let room: string
 beforeAll(async () => {
@@ -25,6 +25,22 @@ describe("stateFolderFor()", () => {
     for (const home of [undefined, ""]) {
       expect(stateFolderFor({}, home)).toBe(join(tmpdir(), `sous-${process.getuid?.() ?? "user"}`))
     }
+  })
+})
+
+describe("createFolder()", () => {
+  it("makes what is missing, leaves what is there, and says why it cannot", async () => {
+    const deep = join(room, "a/b/c")
+    await Promise.all([createFolder(deep), createFolder(deep)])
+    await createFolder(deep)
+    expect((await stat(deep)).mode & 0o777).toBe(0o700)
+    await writeFile(join(room, "file"), "")
+    await expect(createFolder(join(room, "file/x"))).rejects.toMatchObject({ code: "SESSION_FOLDER_UNWRITABLE" })
+    await expect(createFolder(join(room, "file"))).rejects.toMatchObject({ code: "SESSION_FOLDER_UNWRITABLE" })
+  })
+
+  it.runIf(process.platform === "linux")("comes to its end below /proc", async () => {
+    await expect(createFolder("/proc/sous/projects")).rejects.toMatchObject({ code: "SESSION_FOLDER_UNWRITABLE" })
   })
 })
 
