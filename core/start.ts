@@ -70,8 +70,11 @@ async function work(
   try {
     const params = await checkParams(recipe, options.params ?? {})
     // A model that cannot be opened is a fault of the start, not of the step that would have used it first.
-    if (engine.defaultModel !== undefined) await engine.openModel(engine.defaultModel)
-    else if (options.needsModel || needsModel(recipe, params)) throw new SousError("MODEL_NOT_CONFIGURED", {})
+    const isAsked = options.model !== undefined || options.standIn !== undefined
+    if (isAsked || options.needsModel || needsModel(recipe, params)) {
+      if (engine.defaultModel === undefined) throw new SousError("MODEL_NOT_CONFIGURED", {})
+      await engine.openModel(engine.defaultModel)
+    }
     return await runRecipe(engine, recipe, {
       params: options.params ?? {},
       inbox: () => options.inbox.splice(0),

@@ -293,6 +293,15 @@ describe("a start that cannot be", () => {
     expect(ended.stderr).toMatch(new RegExp(`^\\S.*\\n  mend  \\S.*\\n  code  ${code}\\n$`))
   })
 
+  it("without a key for a model that nothing uses is none", async () => {
+    place.put("home/.config/sous/settings.json", `{ "model": "sonnet" }`)
+    place.put("project/one.yaml", shRecipe("echo fine"))
+    expect(await place.run(["run", "one.yaml", "-A"])).toMatchObject({ code: 0, stdout: "fine\n" })
+    const agent = "name: two\ndescription: d\nsteps: [{ id: a, agent: hello }]\n"
+    place.put("project/two.yaml", agent)
+    expect((await place.run(["run", "two.yaml"])).stderr).toContain("code  MODEL_KEY_MISSING")
+  })
+
   it("without a model names the ways to go on", async () => {
     const { code, stdout, stderr } = await place.run(["-p", "hello there"])
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
