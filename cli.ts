@@ -136,6 +136,14 @@ function listen(): void {
     stderr.write("The run was ended by code that called process.exit: it is not finished\n")
     process.exitCode = 1
   })
+  // Nothing is left to do, and the command has not come to its end: what it waits for can never happen any more.
+  process.on("beforeExit", () => {
+    process.exitCode = 1
+    const stalled = async () => new (await import("./core/error.ts")).SousError("CLI_STALLED", {})
+    void stalled()
+      .then(printFault)
+      .finally(() => process.exit(1))
+  })
   process.on("uncaughtException", (error) => void printFault(error).finally(() => process.exit(1)))
   // A reader that went away ends the command quietly; people who do not read stderr change nothing.
   stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -58,6 +58,10 @@ export const ERRORS = {
     message: `The current folder was deleted`,
     mend: `change to a folder that exists and run the command again`,
   })),
+  CLI_STALLED: entry(() => ({
+    message: `The command waits for something that never happens: a promise in the recipe or in a plugin is never settled`,
+    mend: `settle every promise that is awaited, also at the top level of a file`,
+  })),
   CLI_OUTPUT_LOST: entry((d: { reason: string }) => ({
     message: `Cannot write to stdout: ${d.reason}`,
     mend: `make room where stdout goes to, or send it elsewhere`,

@@ -432,6 +432,15 @@ describe("code that ends the process", () => {
   })
 })
 
+describe("code that waits for ever", () => {
+  it("at the top level of its file is said to", async () => {
+    const recipe = `export default recipe({ name: "one", description: "d" }).step("a", () => value(1))\n`
+    place.put("project/one.ts", `import { recipe, value } from "sous"\nawait new Promise(() => {})\n${recipe}`)
+    const { code, stderr } = await place.run(["run", "./one.ts"])
+    expect({ code, said: stderr.includes("code  CLI_STALLED") }).toEqual({ code: 1, said: true })
+  })
+})
+
 describe("code that prints", () => {
   it("prints for people, never into the answer", async () => {
     const text = `import { recipe, value } from "sous"\nconsole.log("loading")\nexport default recipe({ name: "loud", description: "d" }).step("a", () => { console.info("making"); return value(1) }).output(() => "answer")\n`
