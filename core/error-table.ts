@@ -23,7 +23,7 @@ function entry<D>(make: Entry<D>): Entry<D> {
  * Code → sentence and mend.
  *
  * Areas: AGENT BUDGET CLI EXPRESSION HOOK JOURNAL MODEL MODULE PARAM PERMISSION PLUGIN RECIPE RUN SESSION SETTINGS SH
- * STEP TOOL.
+ * STEP TOOL WORK.
  */
 export const ERRORS = {
   CLI_VALUE_INVALID: entry((d: { flag: string; value: string; wanted: string; mend?: string }) => ({
