@@ -7,7 +7,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import module from "node:module"
 import { isAbsolute, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import type { Host } from "./core/cli/host.ts"
 import type { LoadOptions } from "./core/recipe/load.ts"
 
@@ -22,6 +22,8 @@ const interruption = new AbortController()
 let isRunning = false
 /** Why stdout takes nothing any more. */
 let lostOutput: string | undefined
+/** Tells people of a signal; by way of the screen, once there is one. */
+let tellOfSignal = (text: string): void => void stderr.write(`\n${text}\n`)
 
 if (argv.length === 1 && /^(--version|-[vV])$/.test(argv[0]!)) stdout.write(`${version()}\n`)
 else await main()
@@ -62,6 +64,8 @@ async function createHost(): Promise<Host> {
   const { createScreen } = await import("./plugins/render/screen.ts")
   const { escapeControls } = await import("./plugins/render/display.ts")
   const screen = createScreen(stderr, { env })
+  // The terminal has echoed ^C where the cursor stood.
+  tellOfSignal = (text) => screen.print(screen.live ? `\r\x1b[K${text}` : `\n${text}`)
   const write = (text: string) => void stdout.write(text)
   const host: Host = {
     env,
@@ -70,6 +74,8 @@ async function createHost(): Promise<Host> {
     stdin,
     signal: interruption.signal,
     print: write,
+    pour,
+    escape: escapeControls,
     tell: (line) => screen.print(escapeControls(line)),
     printFault,
     isRead: () => lostOutput === undefined,
@@ -78,6 +84,8 @@ async function createHost(): Promise<Host> {
     },
     loadOptions,
     shippedPlugins: async () => (await import("./plugins/default.ts")).defaultPlugins,
+    optionalPlugins: async () => (await import("./plugins/default.ts")).optionalPlugins,
+    moduleFiles,
     packageFile,
     readPrompt: async (options) =>
       (await import("./plugins/render/input.ts")).readPrompt(stdin, { ...options, tell: screen.print }),
@@ -94,6 +102,17 @@ async function createHost(): Promise<Host> {
   return host
 }
 
+async function pour(text: string): Promise<void> {
+  if (stdout.write(text) || lostOutput !== undefined) return
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      stdout.off("drain", go).off("error", go)
+      resolve()
+    }
+    stdout.on("drain", go).on("error", go)
+  })
+}
+
 /** What loaded files import by these names is what runs here; compiled files are kept in this user's folder. */
 function loadOptions(): LoadOptions {
   const modules = {
@@ -103,6 +122,16 @@ function loadOptions(): LoadOptions {
   }
   const kept = cacheFolder()
   return kept === undefined ? { modules } : { modules, cache: join(kept, "modules") }
+}
+
+function moduleFiles(): ReturnType<Host["moduleFiles"]> {
+  const isSource = import.meta.url.endsWith("/cli.ts")
+  const [sous, testing] = isSource
+    ? ["core/index.ts", "plugins/testing/index.ts"]
+    : ["dist/index.js", "dist/testing.js"]
+  const urlOf = (name: string) => pathToFileURL(packageFile(name)).href
+  const modules = { sous: urlOf(sous!), "sous/testing": urlOf(testing!), zod: import.meta.resolve("zod") }
+  return { modules, loader: import.meta.resolve("jiti") }
 }
 
 async function currentFolder(): Promise<string> {
@@ -122,7 +151,7 @@ function listen(): void {
     if (!isRunning || (last > 0 && now - last < 2000)) process.exit(130)
     last = now
     interruption.abort()
-    if (stderr.isTTY) stderr.write("\nStopping. Ctrl-C again ends it at once\n")
+    if (stderr.isTTY) tellOfSignal("Stopping. Ctrl-C again ends it at once")
   })
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {

@@ -11,6 +11,7 @@ import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { build } from "esbuild"
+import { loadedBefore } from "./loaded-before.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -18,10 +19,29 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 async function bundle(outdir) {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   rmSync(outdir, { recursive: true, force: true })
-  const { metafile } = await build({
+  const options = { ...bundling(version), outdir }
+  const first = await build({ ...options, write: false })
+  const before = loadedBefore(first.metafile, { root, entries: Object.values(ENTRIES) })
+  const { metafile } = await build({ ...options, plugins: [before, ...options.plugins] })
+  checkLazyImports(metafile)
+  chmodSync(join(outdir, "cli.js"), 0o755)
+  writeFileSync(join(outdir, "THIRD-PARTY.txt"), thirdParty(metafile))
+  return metafile
+}
+
+const ENTRIES = {
+  cli: "cli.ts",
+  index: "core/index.ts",
+  plugins: "plugins/default.ts",
+  testing: "plugins/testing/index.ts",
+  // Started as a worker, so it has to be a file that can be named.
+  "web-markdown": "plugins/tools/web-markdown.mjs",
+}
+
+function bundling(version) {
+  return {
     absWorkingDir: root,
-    entryPoints: { cli: "cli.ts", index: "core/index.ts", testing: "plugins/testing/index.ts" },
-    outdir,
+    entryPoints: ENTRIES,
     bundle: true,
     splitting: true,
     format: "esm",
@@ -34,8 +54,12 @@ async function bundle(outdir) {
     legalComments: "none",
     chunkNames: "chunks/[name]-[hash]",
     define: { SOUS_VERSION: JSON.stringify(version) },
-    // Its main file is UMD, whose inner requires cannot be bundled.
-    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
+    alias: {
+      // Its main file is UMD, whose inner requires cannot be bundled.
+      "jsonc-parser": "jsonc-parser/lib/esm/main.js",
+      // Without a second HTML parser: it is handed nodes, never text.
+      turndown: "turndown/lib/turndown.browser.es.js",
+    },
     // The ripgrep package finds its binary beside its own files and jiti its own transpiler, so they stay packages.
     external: ["@vscode/ripgrep", "jiti"],
     // Bundled CommonJS packages call require for node's own modules.
@@ -45,11 +69,7 @@ async function bundle(outdir) {
     plugins: [englishOnly, yamlAsModule, together],
     metafile: true,
     logLevel: "warning",
-  })
-  checkLazyImports(metafile)
-  chmodSync(join(outdir, "cli.js"), 0o755)
-  writeFileSync(join(outdir, "THIRD-PARTY.txt"), thirdParty(metafile))
-  return metafile
+  }
 }
 
 /** Leaves zod's messages in fifty other languages out: half of its size, and an eighth of the time it takes to load. */

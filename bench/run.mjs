@@ -8,7 +8,9 @@ import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { measureGrowth, measureMemory, measureRound } from "./figures.mjs"
+import { measureHook } from "./hook.mjs"
 import { createWorkplace } from "./peers.mjs"
+import { measurePermission } from "./permission.mjs"
 import { startServer } from "./process.mjs"
 import { createSamples } from "./samples.mjs"
 import { formatTable, ROWS } from "./table.mjs"
@@ -44,6 +46,8 @@ try {
   await measureRound(place, createSamples())
   for (let round = 1; round <= Number(flags.runs); round++) {
     await measureRound(place, samples)
+    await measureHook(place, samples)
+    await measurePermission(place, samples)
     process.stderr.write(`round ${round} of ${flags.runs}\n`)
   }
   await measureMemory(place, samples)

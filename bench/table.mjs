@@ -17,13 +17,25 @@ export const ROWS = [
   { figure: "added-early", label: "added to a turn early, ms" },
   { figure: "added-late", label: "added to a turn late, ms" },
   { figure: "parallel", label: "gap of 20 parallel reads, ms", against: "sdk", bar: 1 },
+  { figure: "hook", label: "external hook, ms", beyond: "hook-child", bar: 2 },
+  { figure: "hook-child", label: "the start of its child alone, ms" },
+  { figure: "no-hook", label: "event that no hook wants, µs", bar: 1 },
+  { figure: "decide", label: "compound command, 1,000 rules, µs", bar: 60, first: 60 },
+  { figure: "decide-new", label: "the same, never seen before, µs" },
+  { figure: "explain", label: "a line of explain --batch, µs", bar: 100, first: 100 },
   { figure: "memory", label: "memory at 50 turns, MiB", bar: 110, first: 110 },
   { figure: "memory-long", label: "memory of a long run, MiB", beyond: "memory", bar: 60 },
   { figure: "request-bytes", label: "system + tools, bytes", bar: 8000 },
 ]
 
 /** Rows that come with another one. */
-const BESIDE = { "turn-interval": "per-turn", "added-early": "growth", "added-late": "growth" }
+const BESIDE = {
+  "turn-interval": "per-turn",
+  "added-early": "growth",
+  "added-late": "growth",
+  "hook-child": "hook",
+  "decide-new": "decide",
+}
 
 /** The table as text, ending in a newline; only the figures that were asked for. */
 export function formatTable(samples, only) {

@@ -12,6 +12,7 @@ import { runLoop } from "./loop.ts"
 import type { LoopResult } from "./loop-state.ts"
 import { honoursSchema, type Model } from "./model.ts"
 import { createOutputShape, createSubmitTool, type OutputShape } from "./output.ts"
+import { offeredTools, planReminder, withoutPlanExit } from "./plan-mode.ts"
 import { registerHooks } from "./registry.ts"
 import { type AgentScope, createScope, hookSource } from "./scope.ts"
 import { createTranscript } from "./session/transcript.ts"
@@ -34,31 +35,38 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
     { agent: setup.identity, model: model.id, cwd: scope.cwd },
     engine,
   )
+  scope.record = transcript.append
   const conversation = createConversation(frameFor(setup, scope, model, shape), transcript)
+  let reason = "fault"
   try {
     const blocked = await openConversation(scope, setup, conversation.append)
-    if (blocked !== undefined) return outcomeOf(scope, emptyResult("denied", `A hook blocked the prompt: ${blocked}`))
-    const result = await drive(engine, setup, {
-      scope,
-      conversation,
-      model,
-      shape,
-      submitted: () => submitted,
-    })
-    await engine.hooks.observe("SessionEnd", { reason: result.stop }, hookSource(scope))
+    const driven = { scope, conversation, model, shape, submitted: () => submitted }
+    const result =
+      blocked === undefined
+        ? await drive(engine, setup, driven)
+        : emptyResult("denied", `A hook blocked the prompt: ${blocked}`)
+    reason = result.stop
     return outcomeOf(scope, result)
   } finally {
+    // A subagent is no session of its own; it has SubagentStart and SubagentStop.
+    if (setup.identity.depth === 0) await engine.hooks.observe("SessionEnd", { reason }, hookSource(scope))
+    scope.record = undefined
     await transcript.close()
   }
 }
 
 function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
   const { identity } = setup
-  const tools = submit ? new Map([...setup.tools, [submit.name, submit]]) : setup.tools
+  // Only plan mode that a person gave can end by a plan.
+  const fixed = identity.depth > 0 || setup.asked.includes("plan")
+  const allowed = fixed ? withoutPlanExit(setup.tools) : setup.tools
+  const tools = submit ? new Map([...allowed, [submit.name, submit]]) : allowed
   const scope: AgentScope = createScope(engine, {
     agent: identity,
     caller: "model",
     mode: setup.mode,
+    asked: setup.asked,
+    parent: setup.parent,
     spend: setup.spend,
     signal: setup.signal,
     tools,
@@ -67,6 +75,7 @@ function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): 
     transcriptPath: join(engine.folder, "agents", `${identity.id}.jsonl`),
     hooks: registerHooks(`step ${identity.step ?? ""}`.trim(), setup.step.hooks ?? {}),
     subagent: (request, call) => setup.delegate(scope, setup, { ...request, signal: call.signal }),
+    ...(setup.parent === undefined ? {} : { env: setup.parent.env }),
     ...(setup.cwd === undefined ? {} : { cwd: setup.cwd }),
   })
   return scope
@@ -77,7 +86,7 @@ function frameFor(setup: AgentSetup, scope: AgentScope, model: Model, shape: Out
   const effort = step.effort ?? scope.engine.limits.effort
   return {
     system: assembleSystem(step.system, step.appendSystem),
-    tools: declareTools(scope.tools.values()),
+    tools: declareTools(offeredTools(scope)),
     ...(effort === undefined ? {} : { effort }),
     ...(shape && honoursSchema(model, shape.schema) ? { outputSchema: shape.schema } : {}),
   }
@@ -91,18 +100,23 @@ async function openConversation(
 ): Promise<string | undefined> {
   const { hooks } = scope.engine
   const { prompt } = setup.step
+  scope.request = prompt
   const injected: string[] = []
   const from = hookSource(scope)
   if (scope.agent.depth > 0) injected.push(...(await hooks.fold("SubagentStart", { prompt }, from)).injected)
   else {
-    injected.push(...(await hooks.fold("SessionStart", { source: "startup" }, from)).injected)
+    const started = await hooks.fold("SessionStart", { source: "startup" }, from)
+    injected.push(...started.injected)
+    if (started.env !== undefined) scope.env = { ...scope.env, ...started.env }
     const origin = setup.inbox ? "human" : "system"
     const gate = await hooks.gate("UserPromptSubmit", { prompt, origin }, from)
     if (gate.decision === "block") return gate.reasons.join("; ")
     injected.push(...gate.injected)
   }
   const content = await assembleFirstMessage(scope, prompt)
-  append("user", [...content, ...injected.map((text) => ({ type: "text" as const, text }))])
+  const reminder = planReminder(scope)
+  const added = reminder === undefined ? injected : [...injected, reminder]
+  append("user", [...content, ...added.map((text) => ({ type: "text" as const, text }))])
   return undefined
 }
 
@@ -138,13 +152,16 @@ async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise
 async function readInbox(scope: AgentScope, setup: AgentSetup): Promise<string[]> {
   const { hooks } = scope.engine
   const taken = setup.inbox?.() ?? []
-  const passed: string[] = []
+  const passed = scope.wakes.splice(0)
   for (const prompt of taken) {
     const gate = await hooks.gate("UserPromptSubmit", { prompt, origin: "human" }, hookSource(scope))
     if (gate.decision === "block") {
       const message = `A hook blocked a queued message: ${gate.reasons.join("; ")}`
       scope.engine.emit({ type: "notice", level: "warning", message }, scope.agent)
-    } else passed.push(prompt, ...gate.injected)
+    } else {
+      scope.request += `\n\n${prompt}`
+      passed.push(prompt, ...gate.injected)
+    }
   }
   return passed
 }

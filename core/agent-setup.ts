@@ -31,7 +31,12 @@ export interface AgentSetup {
   step: AgentStep<any>
   tools: ReadonlyMap<string, Tool>
   filters: readonly (readonly string[])[]
+  /** The mode that the run is in. */
   mode: PermissionMode
+  /** The modes that the step and its definition ask for. */
+  asked: readonly PermissionMode[]
+  /** The agent that starts this one. */
+  parent?: AgentScope
   model: string
   spend: Spend
   signal: AbortSignal

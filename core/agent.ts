@@ -8,7 +8,6 @@ import { startAgent } from "./agent-run.ts"
 import { type AgentOutcome, applyDefinition, findDefinition, newAgentId, selectTools } from "./agent-setup.ts"
 import type { Engine } from "./engine.ts"
 import { SousError } from "./error.ts"
-import { stricterMode } from "./permission/mode.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { AgentStep } from "./step.ts"
 import { startSubagent } from "./subagent.ts"
@@ -20,6 +19,8 @@ export interface AgentRequest {
   step: AgentStep<any>
   /** The step's path, for events and records. */
   path: string
+  /** The `each` or `pipeline` step that it works for an item of. */
+  each?: string
   spend: Spend
   signal: AbortSignal
   /** Says why the agent may not stop yet, or nothing. */
@@ -37,11 +38,18 @@ export async function runAgent(engine: Engine, request: AgentRequest): Promise<A
   if (model === undefined) throw new SousError("MODEL_NOT_CONFIGURED", {})
   return await startAgent(engine, {
     ...request,
-    identity: { id: newAgentId(), type: definition?.name ?? "main", depth: 0, step: request.path },
+    identity: {
+      id: newAgentId(),
+      type: definition?.name ?? "main",
+      depth: 0,
+      step: request.path,
+      ...(request.each === undefined ? {} : { each: request.each }),
+    },
     step,
     tools,
     filters,
-    mode: stricterMode(engine.mode, step.mode),
+    mode: engine.mode,
+    asked: [request.step.mode, definition?.mode].filter((mode) => mode !== undefined),
     model,
     delegate: startSubagent,
   })

@@ -5,7 +5,7 @@
  */
 import type { Called, ToolUse } from "./call.ts"
 import { fitMessage, MESSAGE_LIMIT } from "./context/budget.ts"
-import { callTool, interruptedCall, mayOverlap, mayStartEarly } from "./dispatch.ts"
+import { callTool, findEarly, interruptedCall, mayOverlap } from "./dispatch.ts"
 import type { AgentScope } from "./scope.ts"
 
 /** Calls at work at once. */
@@ -26,8 +26,9 @@ export function createEarlyCalls(scope: AgentScope): EarlyCalls {
   return {
     offer(use) {
       chain = chain.then(async (open) => {
-        if (!open || started.size >= WIDTH || !(await mayStartEarly(scope, use))) return false
-        started.set(use.id, callTool(scope, use))
+        const settled = open && started.size < WIDTH ? await findEarly(scope, use) : undefined
+        if (settled === undefined) return false
+        started.set(use.id, callTool(scope, use, settled))
         return true
       })
     },

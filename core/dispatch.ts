@@ -7,12 +7,14 @@
  */
 
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
-import { fitResult, RESULT_LIMIT } from "./context/budget.ts"
-import { maskSecrets, maskValue, type Secrets } from "./env.ts"
 import { suggest } from "./error.ts"
-import type { ToolResult, ToolResultContent } from "./message.ts"
-import { judgeCall, permitCall } from "./permit.ts"
-import { type AgentScope, hookSource } from "./scope.ts"
+import { createCall } from "./permission/explain.ts"
+import { createReadGuard } from "./permission/read-guard.ts"
+import { createWebRules } from "./permission/web.ts"
+import { type Judged, judgeCall, permitCall } from "./permit.ts"
+import { leavePlanMode } from "./plan-mode.ts"
+import { type AgentScope, granteeOf, hookSource } from "./scope.ts"
+import { type Executed, settle, toolResult } from "./settle.ts"
 import type { Cause } from "./step.ts"
 import {
   isConcurrencySafe,
@@ -24,23 +26,29 @@ import {
 } from "./tool.ts"
 import { checkInput } from "./tool-input.ts"
 
-interface Executed {
-  output: ToolOutput
-  threw?: string
+/** What was settled about a call a moment before it starts. */
+export interface Early {
+  /** Checked. */
+  input: unknown
+  judged: Judged
 }
 
-/** Runs one tool_use: find → check → decide, ask, PreToolUse → execute → PostToolUse → settle. */
-export async function callTool(scope: AgentScope, use: ToolUse): Promise<Called> {
+/**
+ * Runs one tool_use: find → check → decide, ask, PreToolUse → execute → PostToolUse → settle. `early`: the first two
+ * steps of it, done for this very call by `findEarly`.
+ */
+export async function callTool(scope: AgentScope, use: ToolUse, early?: Early): Promise<Called> {
   const { engine } = scope
   const started = engine.clock.now()
   engine.emit({ type: "tool_use", id: use.id, name: use.name, input: use.input }, scope.agent)
   let called: Called
   try {
     const tool = findTool(scope, use)
-    const checked = await checkInput(tool, use)
-    const permitted = await permitCall(scope, tool, { ...use, input: checked })
+    const checked = early === undefined ? await checkInput(tool, use) : early.input
+    const permitted = await permitCall(scope, tool, { ...use, input: checked }, early?.judged)
     const executed = await execute(scope, tool, { ...use, input: permitted.input }, permitted.paths)
     const settled = await settle(scope, tool, use, executed)
+    if (tool.role === "exitPlan" && !settled.isError) leavePlanMode(scope, permitted.modeAfterPlan)
     called = await afterUse(scope, { ...use, input: permitted.input }, settled, permitted.injected)
   } catch (error) {
     called = refuse(use, error)
@@ -63,19 +71,20 @@ export async function callTool(scope: AgentScope, use: ToolUse): Promise<Called>
 }
 
 /**
- * True when a call may start while its message still streams: it changes nothing, may overlap, and is allowed without
- * a question. Tells nobody and asks nobody.
+ * Looks whether a call may start while its message still streams: it changes nothing, may overlap, and is allowed
+ * without a question. Tells nobody and asks nobody. Undefined: it has to wait.
  */
-export async function mayStartEarly(scope: AgentScope, use: ToolUse): Promise<boolean> {
+export async function findEarly(scope: AgentScope, use: ToolUse): Promise<Early | undefined> {
   const tool = scope.tools.get(use.name)
-  if (tool === undefined || use.broken !== undefined) return false
+  if (tool === undefined || use.broken !== undefined) return undefined
   try {
     const input = await checkInput(tool, use)
     // A stream may break and be sent again: what spends (a subagent) is not started twice for that.
-    if (tool.role === "subagent" || !isReadOnly(tool, input) || !isConcurrencySafe(tool, input)) return false
-    return (await judgeCall(scope, tool, input)).decision.behavior === "allow"
+    if (tool.role === "subagent" || !isReadOnly(tool, input) || !isConcurrencySafe(tool, input)) return undefined
+    const judged = await judgeCall(scope, tool, input)
+    return judged.decision.behavior === "allow" ? { input, judged } : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 
@@ -110,7 +119,7 @@ async function execute(
 ): Promise<Executed> {
   if (scope.signal.aborted) throw new Refusal(interruptedText("before"), "cancelled")
   try {
-    const running = consume(tool.execute(use.input, createToolContext(scope, use, judged)), scope, use)
+    const running = consume(tool.execute(use.input, createToolContext(scope, tool, use, judged)), scope, use)
     return { output: await untilAborted(running, scope.signal) }
   } catch (error) {
     if (scope.signal.aborted) throw new Refusal(interruptedText("while"), "cancelled", { cause: error })
@@ -155,7 +164,12 @@ async function untilAborted<T>(running: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-function createToolContext(scope: AgentScope, use: ToolUse, judged: NonNullable<ToolContext["judged"]>): ToolContext {
+function createToolContext(
+  scope: AgentScope,
+  tool: Tool,
+  use: ToolUse,
+  judged: NonNullable<ToolContext["judged"]>,
+): ToolContext {
   const { engine } = scope
   return {
     toolUseId: use.id,
@@ -166,6 +180,16 @@ function createToolContext(scope: AgentScope, use: ToolUse, judged: NonNullable<
       scope.cwd = path
     },
     roots: engine.roots,
+    mayRead: createReadGuard(engine.rules, () => createCall(tool, use.input, scope.cwd), {
+      ...engine.places,
+      cwd: scope.cwd,
+      paths: judged,
+    }),
+    web: createWebRules(
+      engine.rules,
+      () => createCall(tool, use.input, scope.cwd),
+      () => engine.grants.of(granteeOf(scope)),
+    ),
     env: scope.env,
     signal: scope.signal,
     agent: scope.agent,
@@ -184,53 +208,6 @@ function createToolContext(scope: AgentScope, use: ToolUse, judged: NonNullable<
 
 function reportProgress(scope: AgentScope, use: ToolUse, text: string): void {
   scope.engine.emit({ type: "tool_progress", id: use.id, text }, scope.agent)
-}
-
-async function settle(scope: AgentScope, tool: Tool, use: ToolUse, executed: Executed): Promise<Called> {
-  const { engine } = scope
-  const output = checkOutput(tool, executed.output)
-  const masked = maskOutput(output, engine.secrets)
-  const options = { limit: tool.maxResultChars ?? RESULT_LIMIT, folder: engine.folder, name: use.id }
-  const { content, isError, data, spilled } = await fitResult(masked, options)
-  const called: Called = { result: toolResult(use, content, isError), text: textOf(content), isError, injected: [] }
-  if (data !== undefined) called.data = data
-  if (spilled !== undefined) called.spilled = spilled
-  if (isError) called.cause = "tool"
-  return called
-}
-
-/** A tool that returns what no tool may return has failed; its author is told what came. */
-function checkOutput(tool: Tool, output: ToolOutput): ToolOutput {
-  if (typeof output === "string") return output
-  const content = output?.content
-  if (
-    typeof content === "string" ||
-    (Array.isArray(content) && content.every((block) => typeof block?.type === "string") && isJson(content))
-  )
-    return output
-  const found = output === null ? "null" : typeof output
-  return { content: `${tool.name} failed: it returned ${found} instead of text or content blocks`, isError: true }
-}
-
-/** What JSON cannot hold can be neither sent nor written down. */
-function isJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value) !== undefined
-  } catch {
-    return false
-  }
-}
-
-/** Masks what goes to the model, and the facts for hooks and recipes; images and documents are what they are. */
-function maskOutput(output: ToolOutput, secrets: Secrets): ToolOutput {
-  if (typeof output === "string") return maskSecrets(output, secrets)
-  if (secrets.pattern === undefined) return output
-  const { content, data } = output
-  const masked: ToolResultContent =
-    typeof content === "string"
-      ? maskSecrets(content, secrets)
-      : content.map((block) => (block.type === "text" ? { ...block, text: maskSecrets(block.text, secrets) } : block))
-  return { ...output, content: masked, ...(data === undefined ? {} : { data: maskValue(data, secrets) }) }
 }
 
 async function afterUse(scope: AgentScope, use: ToolUse, called: Called, injected: string[]): Promise<Called> {
@@ -260,14 +237,4 @@ function refuse(use: ToolUse, error: unknown): Called {
 
 function failed(use: ToolUse, text: string, cause: Cause): Called {
   return { result: toolResult(use, text, true), text, isError: true, cause, injected: [] }
-}
-
-function toolResult(use: ToolUse, content: ToolResultContent, isError: boolean): ToolResult {
-  const base = { type: "tool_result" as const, tool_use_id: use.id, content }
-  return isError ? { ...base, is_error: true } : base
-}
-
-function textOf(content: ToolResultContent): string {
-  if (typeof content === "string") return content
-  return content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n")
 }

@@ -9,7 +9,10 @@ import type { Secrets } from "./env.ts"
 import type { EventBody } from "./event.ts"
 import type { HookRunner } from "./hook-runner.ts"
 import type { Model } from "./model.ts"
-import type { ApprovalAnswer, ApprovalRequest, Decision, PermissionFacts, RuleSource } from "./permission/decision.ts"
+import type { SettledAnswer } from "./permission/approve.ts"
+import type { Breaker } from "./permission/breaker.ts"
+import type { ApprovalRequest, Decision, PermissionCall, PermissionFacts, RuleSource } from "./permission/decision.ts"
+import type { Grants } from "./permission/grant.ts"
 import type { RuleSet } from "./permission/rule.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { Registry } from "./registry.ts"
@@ -23,7 +26,7 @@ export interface Engine {
   cwd: string
   roots: readonly string[]
   /** What the permission layer knows about folders. */
-  places: Pick<PermissionFacts, "roots" | "home" | "namedRoots" | "stateFolders" | "configures">
+  places: Pick<PermissionFacts, "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "toolkit">
   /** The whole environment; only models read it. */
   env: Readonly<Record<string, string | undefined>>
   /** The environment for child processes. */
@@ -47,15 +50,24 @@ export interface Engine {
   openModel(id: string): Promise<Model>
   defaultModel: string | undefined
   fallbackModel: string | undefined
+  /** The small model that safety classifiers may ask. */
+  autoModel: string | undefined
   /** Asks whoever can answer; undefined: nobody could. */
   approve(
     scope: AgentScope,
     request: ApprovalRequest,
-    reevaluate: () => Promise<Decision>,
-  ): Promise<(ApprovalAnswer & { by: string; person?: boolean }) | undefined>
+    asked: {
+      call: PermissionCall /** Judges the waiting call again, after a grant. */
+      reevaluate(): Promise<Decision>
+    },
+  ): Promise<SettledAnswer | undefined>
+  /** Asks the person whether to go on in plan mode; left out: there is nobody to ask. */
+  offerPlanMode: ((signal: AbortSignal) => Promise<boolean>) | undefined
   canAsk: boolean
-  /** Rules granted in this session, by grantee (`granteeOf`): a subagent starts with none. */
-  grants: Map<string, RuleSource[]>
+  /** Rules granted while the run goes on; a subagent starts with none but the project's. */
+  grants: Grants
+  /** Counts denials in a row. */
+  breaker: Breaker
   emit(body: EventBody, from?: Pick<AgentIdentity, "step"> & { id?: string }): void
   defer(cleanup: () => void | Promise<void>): void
   /** How many loops of subagents run now, and the queue for the next. */

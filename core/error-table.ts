@@ -54,6 +54,22 @@ export const ERRORS = {
     message: `Unexpected argument "${d.argument}"`,
     mend: d.mend,
   })),
+  CLI_LINE_INVALID: entry((d: { problem: string; mend: string }) => ({
+    message: `Cannot explain this line: ${d.problem}`,
+    mend: d.mend,
+  })),
+  CLI_TABLE_INVALID: entry((d: { file: string; problem: string; mend: string } & Place) => ({
+    message: `Cannot use the table "${d.file}" at ${placeOf(d)}: ${d.problem}`,
+    mend: d.mend,
+  })),
+  CLI_TEST_NONE: entry((d: { where: string }) => ({
+    message: `There is no test in ${d.where}`,
+    mend: "write a *.permissions.yaml table, or a *.test.ts file that imports sous/testing",
+  })),
+  CLI_TEST_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read the test "${d.file}": ${d.reason}`,
+    mend: "name a file or folder that exists",
+  })),
   CLI_FOLDER_GONE: entry(() => ({
     message: `The current folder was deleted`,
     mend: `change to a folder that exists and run the command again`,
@@ -61,6 +77,10 @@ export const ERRORS = {
   CLI_STALLED: entry(() => ({
     message: `The command waits for something that never happens: a promise in the recipe or in a plugin is never settled`,
     mend: `settle every promise that is awaited, also at the top level of a file`,
+  })),
+  CLI_INSIDE_RUN: entry((d: { command: string }) => ({
+    message: `Cannot run "sous ${d.command}" from inside a run: no agent may approve itself`,
+    mend: "run it in a terminal of your own, where SOUS_SESSION_ID is not set",
   })),
   CLI_OUTPUT_LOST: entry((d: { reason: string }) => ({
     message: `Cannot write to stdout: ${d.reason}`,
@@ -82,6 +102,10 @@ export const ERRORS = {
     message: `Cannot give an agent the tool "${d.entry}": there is no such tool`,
     mend: d.mend,
   })),
+  TOOL_INPUT_INVALID: entry((d: { tool: string; problem: string; mend: string }) => ({
+    message: `The input does not fit the tool "${d.tool}": ${d.problem}`,
+    mend: d.mend,
+  })),
   SETTINGS_FILE_BROKEN: entry((d: { file: string; problem: string } & Place) => ({
     message: `Cannot read settings "${d.file}" at ${placeOf(d)}: ${d.problem}`,
     mend: `correct ${d.file}:${placeOf(d)}`,
@@ -97,6 +121,18 @@ export const ERRORS = {
   SETTINGS_VALUE_INVALID: entry((d: { file: string; key: string; problem: string } & Place) => ({
     message: `Setting "${d.key}" at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
     mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  PERMISSION_GRANTS_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot use the grants in "${d.file}": ${d.reason}`,
+    mend: "mend the file, or remove it and grant again what is asked",
+  })),
+  PERMISSION_GRANTS_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot keep grants in "${d.file}": ${d.reason}`,
+    mend: "free space on its disk, or set XDG_STATE_HOME to a folder that is writable",
+  })),
+  PERMISSION_GRANT_UNKNOWN: entry((d: { grant: string; count: number }) => ({
+    message: `Cannot revoke "${d.grant}": this project has ${d.count === 0 ? "no grants" : "no such grant"}`,
+    mend: 'list the grants with "sous permissions", and give the rule or the number of one',
   })),
   PERMISSION_RULE_INVALID: entry((d: { rule: string; problem: string; mend: string; from?: string }) => ({
     message: `Cannot use the permission rule "${d.rule}"${d.from === undefined ? "" : ` from ${d.from}`}: ${d.problem}`,
@@ -142,13 +178,17 @@ export const ERRORS = {
     message: `Cannot register the ${d.event} hook of plugin "${d.plugin}": its handler is not a function`,
     mend: `give it a handler function`,
   })),
-  HOOK_MATCHER_INVALID: entry((d: { plugin: string; hook: string; matcher: string; reason: string }) => ({
-    message: `Cannot use the matcher "${d.matcher}" of hook "${d.hook}" in plugin "${d.plugin}": ${d.reason}`,
+  HOOK_MATCHER_INVALID: entry((d: { owner: string; hook: string; matcher: string; reason: string }) => ({
+    message: `Cannot use the matcher "${d.matcher}" of hook "${d.hook}" in ${d.owner}: ${d.reason}`,
     mend: `write exact names ("Edit|Write"), a valid regular expression, or no matcher`,
   })),
-  HOOK_FAILED: entry((d: { plugin: string; hook: string; reason: string }) => ({
-    message: `Hook "${d.hook}" of plugin "${d.plugin}" failed: ${d.reason}`,
-    mend: `mend the hook, or leave out plugin "${d.plugin}"`,
+  HOOK_SCRIPT_MISSING: entry((d: { event: string; place: string; problem: string }) => ({
+    message: `Cannot start with the ${d.event} hook of ${d.place}, which would block all that it guards: ${d.problem}`,
+    mend: `correct its command, or give it "onFailure": "allow"`,
+  })),
+  HOOK_FAILED: entry((d: { owner: string; hook: string; reason: string }) => ({
+    message: `Hook "${d.hook}" of ${d.owner} failed: ${d.reason}`,
+    mend: `mend the hook, or take it out of ${d.owner}`,
   })),
   SESSION_FOLDER_UNWRITABLE: entry((d: { folder: string; reason: string }) => ({
     message: `Cannot make the state folder "${d.folder}": ${d.reason}`,
@@ -182,9 +222,9 @@ export const ERRORS = {
     message: `Cannot load plugin "${d.file}": loading took longer than ${d.seconds} s`,
     mend: `move slow work from the top of ${d.file} into what it adds`,
   })),
-  PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string }) => ({
+  PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string; near?: string | undefined }) => ({
     message: `Cannot find plugin "${d.plugin}" from "${d.base}"`,
-    mend: `correct its path, or install the package "${d.plugin}" there`,
+    mend: d.near ? `write "${d.near}"` : `correct its path, or install the package "${d.plugin}" there`,
   })),
   MODEL_NOT_CONFIGURED: entry((_: Record<never, never>) => ({
     message: `No model is configured, and the environment holds no key for one`,

@@ -4,7 +4,7 @@
  * Invariant: events only tell. Nothing an observer does with them changes the run.
  */
 import type { StopReason, Usage } from "./message.ts"
-import type { ApprovalRequest, Decision } from "./permission/decision.ts"
+import type { ApprovalRequest, Decision, Origin } from "./permission/decision.ts"
 import type { RunResult, StepFailure } from "./step.ts"
 
 /** Version of the event format; grows when a field changes its meaning. */
@@ -44,11 +44,18 @@ export type EventBody =
   | {
       type: "hook"
       event: string
-      plugin: string
-      /** The hook's name among those of its plugin: its description, or its event and matcher. */
+      /** Who brought it: `plugin "guard"`, or the place of its configuration, `.hooks.json:3`. */
+      owner: string
+      /** Where an external hook was configured. */
+      origin?: Origin
+      /** The hook's name among those of its owner: its description, or its event and matcher. */
       hook: string
       outcome: HookOutcome
       durationMs: number
+      /** Exit code of a command, status of an HTTP response. */
+      exit?: number
+      /** What an external hook said in so many words, its start; secrets are masked. */
+      answer?: string
       reason?: string
       id?: string
     }
@@ -89,7 +96,17 @@ export type EventBody =
     }
   | { type: "run_finished"; result: RunResult }
 
-export type HookOutcome = "pass" | "block" | "inject" | "rewrite" | "allow" | "ask" | "deny" | "result" | "failed"
+export type HookOutcome =
+  | "pass"
+  | "block"
+  | "inject"
+  | "rewrite"
+  | "allow"
+  | "ask"
+  | "deny"
+  | "result"
+  | "env"
+  | "failed"
 
 /** What became of one plugin at load. */
 export interface PluginReport {

@@ -4,6 +4,7 @@
  * Invariant: an answer that its event does not take, or that nobody can read, is never taken for "go on".
  */
 import { type AnswerKind, HOOKS, type HookEvent } from "./hook.ts"
+import { EXITS } from "./hook-table.ts"
 
 /** One handler's answer; all parts absent: go on. */
 export interface HookReply {
@@ -15,6 +16,14 @@ export interface HookReply {
   input?: { value: unknown }
   /** The result to use instead. */
   result?: string
+  /** Variables for the commands of the conversation. */
+  env?: Readonly<Record<string, string>>
+  /** Allow rules for the conversation, beside an `allow`. */
+  rules?: readonly string[]
+  /** For a person, and not for the model. */
+  say?: string
+  /** Why the whole agent is to stop. */
+  stop?: string
 }
 
 /** Keys of a JSON answer on stdout; an object with any other key is a script's own output. */
@@ -29,7 +38,11 @@ const DECISIONS = new Map<unknown, HookReply["decision"]>([
 
 /** Reads a handler's answer. Throws an Error whose message goes on after "the hook failed: ". */
 export function parseAnswer(raw: unknown, event: HookEvent): HookReply {
-  const reply = parseReply(raw)
+  return checkReply(parseReply(raw), event)
+}
+
+/** The reply, when its event takes all of its parts. Throws an Error like `parseAnswer`. */
+export function checkReply(reply: HookReply, event: HookEvent): HookReply {
   const takes: readonly AnswerKind[] = HOOKS[event].answers
   for (const kind of kindsOf(reply)) {
     if (takes.includes(kind)) continue
@@ -40,12 +53,13 @@ export function parseAnswer(raw: unknown, event: HookEvent): HookReply {
 }
 
 /** The parts of a reply as kinds of answer. A new input may ride on an `allow`. */
-function kindsOf({ decision, inject, input, result }: HookReply): AnswerKind[] {
+function kindsOf({ decision, inject, input, result, env }: HookReply): AnswerKind[] {
   const kinds: AnswerKind[] = []
   if (decision !== undefined) kinds.push(decision)
   if (inject !== undefined) kinds.push("inject")
   if (input !== undefined && decision !== "allow") kinds.push("rewrite")
   if (result !== undefined) kinds.push("result")
+  if (env !== undefined) kinds.push("env")
   return kinds
 }
 
@@ -67,7 +81,7 @@ function fromAnswer(answer: Record<string, unknown>): HookReply {
     case "ask":
       return { decision: answer.kind, ...text(answer, "reason") }
     case "allow":
-      return { decision: "allow", ...text(answer, "reason"), ...boxed(answer) }
+      return { decision: "allow", ...text(answer, "reason"), ...boxed(answer), ...ruleList(answer) }
     case "inject":
       return { inject: required(answer, "text") }
     case "rewrite":
@@ -75,28 +89,45 @@ function fromAnswer(answer: Record<string, unknown>): HookReply {
       return boxed(answer)
     case "result":
       return { result: required(answer, "content") }
+    case "env":
+      return { env: variables(answer.set) }
     default:
       throw new Error(`it answered ${describe(answer.kind)}, which is no kind of answer`)
   }
 }
 
-/** The native protocol of commands (design: hooks): 0 go on, 1 block with stderr, 2 inject stdout. */
+function ruleList({ rules }: Record<string, unknown>): Pick<HookReply, "rules"> {
+  if (rules === undefined) return {}
+  if (Array.isArray(rules) && rules.every((rule) => typeof rule === "string")) return { rules }
+  throw new Error(`the "rules" of its answer are ${describe(rules)}, not a list of texts`)
+}
+
+/** The native protocol of commands. */
 function fromExit(answer: Record<string, unknown>): HookReply {
   const stdout = text(answer, "stdout").stdout?.trim() ?? ""
   const stderr = text(answer, "stderr").stderr?.trim() ?? ""
-  switch (answer.exit) {
-    case 0:
+  const code = describe(answer.exit)
+  switch (typeof answer.exit === "number" ? EXITS.native[answer.exit] : undefined) {
+    case "answer":
       return fromOutput(stdout)
-    case 1:
+    case "block":
       return { decision: "block", ...(stderr ? { reason: stderr } : {}) }
-    case 2:
-      return stdout ? { inject: stdout } : {}
+    case "inject":
+      // Shells and interpreters end with this code, too, when they cannot read a script; then there is nothing on stdout.
+      if (stdout === "")
+        throw new Error(`it ended with exit ${code}, and printed nothing to inject${afterColon(stderr)}`)
+      return { inject: stdout }
     default:
-      throw new Error(`it ended with exit ${describe(answer.exit)}${stderr ? `: ${stderr}` : ""}`)
+      throw new Error(`it ended with exit ${code}${afterColon(stderr)}`)
   }
 }
 
-function fromOutput(stdout: string): HookReply {
+function afterColon(stderr: string): string {
+  return stderr === "" ? "" : `: ${stderr}`
+}
+
+/** A JSON answer of the native protocol; whatever else a script printed is its own affair. */
+export function fromOutput(stdout: string): HookReply {
   const answer = parseObject(stdout)
   if (answer === undefined || !Object.keys(answer).every((key) => ANSWER_KEYS.includes(key))) return {}
   const decision = DECISIONS.get(answer.decision)
@@ -112,7 +143,8 @@ function fromOutput(stdout: string): HookReply {
   }
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+/** A JSON object that makes up the whole text, which starts with it. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
   if (!text.startsWith("{")) return undefined
   try {
     return JSON.parse(text)
@@ -140,7 +172,15 @@ function boxed(answer: Record<string, unknown>): { input?: { value: unknown } } 
   return answer.input === undefined ? {} : { input: { value: structuredClone(answer.input) } }
 }
 
-function describe(value: unknown): string {
+function variables(set: unknown): Readonly<Record<string, string>> {
+  const entries = Object.entries(Object(set))
+  const bad = entries.find(([name, value]) => !/^[A-Za-z_]\w*$/.test(name) || typeof value !== "string")
+  if (bad) throw new Error(`the variable "${bad[0]}" of its answer is no name with a text`)
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** A value in a sentence. */
+export function describe(value: unknown): string {
   if (typeof value === "string") return `"${value}"`
   if (typeof value === "function") return "a function"
   if (typeof value !== "object" || value === null) return String(value)

@@ -1,15 +1,14 @@
 /**
- * Hooks that run one after the other: from their replies to the strictest decision (gate) or a changed value (fold).
+ * Gates and folds: from the replies of hooks, in their order, to the strictest decision or to a changed value.
  *
- * Invariant: a hook that failed never passes for one that agreed (a closed gate blocks and names it), and no input
- * leaves a gate that was changed after a later hook had judged it.
+ * Invariant: a hook that failed never passes for one that agreed, and no input leaves a gate that was changed after a
+ * later hook had judged it.
  */
-import { isDeepStrictEqual } from "node:util"
-import { HOOKS, type HookSpec } from "./hook.ts"
 import type { HookReply } from "./hook-answer.ts"
-import { type Execution, executeHook } from "./hook-execute.ts"
-import { failureOf, type HookContext, type HookFiring, outcomeOf, tellHook, warnHook } from "./hook-fire.ts"
+import { type HookContext, type HookFiring, warnHook } from "./hook-fire.ts"
+import { INPUT_FIELD, judge, type Made, whoIs } from "./hook-judge.ts"
 import type { CompiledHook } from "./hook-match.ts"
+import { executeInOrder } from "./hook-order.ts"
 import type { RegisteredHook } from "./registry.ts"
 
 /** What all hooks of a gate said together: the strictest of deny, ask and allow. */
@@ -29,12 +28,13 @@ export interface FoldOutcome {
   injected: string[]
   /** Stands in for the tool's result. */
   result?: string
+  /** Variables for the commands of the conversation. */
+  env?: Readonly<Record<string, string>>
   /** Why it was blocked; the reasons of all that did, a line each. */
   blocked?: string
 }
 
-/** The payload's field that a rewrite stands in for, and the one of a replaced result. */
-const INPUT_FIELD = "tool_input"
+/** The payload's field that a replaced result stands in for. */
 const RESULT_FIELD = "tool_response"
 
 const STRICTNESS: readonly HookReply["decision"][] = ["allow", "ask", "block"]
@@ -45,76 +45,27 @@ export async function runGate(
   firing: HookFiring,
   context: HookContext,
 ): Promise<GateOutcome> {
-  let { fields } = firing
+  const at = { fields: firing.fields }
   let judged = new Set<RegisteredHook>()
   const injected: string[] = []
   let replies: HookReply[] = []
-  for (const compiled of hooks) {
-    const execution = await executeInOrder(compiled, fields, firing, context)
-    const reply = judge(compiled, { ...firing, fields }, execution, context)
-    if (reply.input !== undefined) {
-      fields = { ...fields, [INPUT_FIELD]: reply.input.value }
+  let made: Made | undefined
+  for await (const { compiled, execution, seen } of executeInOrder(hooks, firing, context, at)) {
+    const reply = judge(compiled, { ...firing, fields: seen }, execution, { context, made })
+    if (reply.inject !== undefined) injected.push(reply.inject)
+    if (reply.input !== undefined && made === undefined) {
+      at.fields = { ...at.fields, [INPUT_FIELD]: reply.input.value }
       judged = new Set()
       // What was allowed before is not what would run now.
       replies = replies.filter(({ decision }) => decision !== "allow")
+      if (compiled.hook.source) made = { by: compiled, input: reply.input.value }
     }
-    judged.add(compiled.hook)
-    if (reply.inject !== undefined) injected.push(reply.inject)
-    replies.push(reply)
+    const isForFinal = seen === at.fields || reply.input !== undefined
+    if (isForFinal) judged.add(compiled.hook)
+    if (isForFinal || reply.decision !== "allow") replies.push(reply)
   }
-  return {
-    ...strictest(replies),
-    ...(fields === firing.fields ? {} : { input: fields[INPUT_FIELD] }),
-    injected,
-    judged,
-  }
-}
-
-function executeInOrder(
-  compiled: CompiledHook,
-  fields: HookFiring["fields"],
-  { from }: HookFiring,
-  { clock, signal }: HookContext,
-): Promise<Execution> {
-  return executeHook(compiled, fields, { clock, signal: from.signal ?? signal, timeoutMs: compiled.timeoutMs })
-}
-
-/** What an execution counts for; tells of it. */
-function judge(compiled: CompiledHook, firing: HookFiring, execution: Execution, context: HookContext): HookReply {
-  const { durationMs } = execution
-  if (!("reply" in execution)) {
-    const failure = "failure" in execution ? execution.failure : "it was called off before it answered"
-    tellHook(compiled, firing, { outcome: "failed", reason: failure, durationMs }, context)
-    if (isClosed(firing)) return { decision: "block", reason: closedReason(compiled, firing, failure) }
-    if ("failure" in execution) warnHook(compiled, firing, failure, context)
-    return {}
-  }
-  const reply = settleReply(compiled, firing, execution.reply)
-  tellHook(compiled, firing, { outcome: outcomeOf(reply), reason: reply.reason, durationMs }, context)
-  return reply
-}
-
-function isClosed({ event }: HookFiring): boolean {
-  const spec: HookSpec = HOOKS[event]
-  return spec.kind === "gate" && spec.fails === "closed"
-}
-
-function closedReason(compiled: CompiledHook, { event }: HookFiring, failure: string): string {
-  const { message, mend } = failureOf(compiled, failure)
-  return `${message}. A ${event} hook that fails blocks. To go on, a person must ${mend}.`
-}
-
-/** A reply as it counts: a rewrite must change something and come in time, and a block has a reason. */
-function settleReply({ hook, name }: CompiledHook, firing: HookFiring, reply: HookReply): HookReply {
-  const { input, ...rest } = reply
-  const who = `Hook "${name}" of plugin "${hook.plugin}"`
-  if (rest.decision === "block") return { ...rest, reason: rest.reason || `${who} blocks, and gives no reason` }
-  if (input === undefined || isDeepStrictEqual(input.value, firing.fields[INPUT_FIELD])) return rest
-  if (firing.from.blind === undefined) return reply
-  return {
-    decision: "block",
-    reason: `${who} rewrites an input that was rewritten before, so that no guard has seen what would run`,
-  }
+  const input = at.fields === firing.fields ? {} : { input: at.fields[INPUT_FIELD] }
+  return { ...strictest(replies), ...input, injected, judged }
 }
 
 function strictest(replies: readonly HookReply[]): Pick<GateOutcome, "decision" | "reasons"> {
@@ -129,19 +80,29 @@ export async function runFold(
   firing: HookFiring,
   context: HookContext,
 ): Promise<FoldOutcome> {
-  let { fields } = firing
+  const at = { fields: firing.fields }
   const injected: string[] = []
   const blocked: string[] = []
-  for (const compiled of hooks) {
-    const execution = await executeInOrder(compiled, fields, firing, context)
-    const reply = judge(compiled, firing, execution, context)
+  let env: FoldOutcome["env"]
+  let replacedBy: CompiledHook | undefined
+  for await (const { compiled, execution, seen } of executeInOrder(hooks, firing, context, at)) {
+    const reply = judge(compiled, { ...firing, fields: seen }, execution, { context })
     if (reply.inject !== undefined) injected.push(reply.inject)
-    if (reply.result !== undefined) fields = { ...fields, [RESULT_FIELD]: reply.result }
     if (reply.decision === "block") blocked.push(reply.reason!)
+    if (reply.env !== undefined) env = { ...env, ...reply.env }
+    if (reply.result === undefined) continue
+    if (seen === at.fields) {
+      at.fields = { ...at.fields, [RESULT_FIELD]: reply.result }
+      replacedBy = compiled
+    } else {
+      const failure = `it replaces the result at the same time as ${whoIs(replacedBy!).replace("Hook", "hook")}, which comes first`
+      warnHook(compiled, firing, failure, context)
+    }
   }
   return {
     injected,
-    ...(fields === firing.fields ? {} : { result: fields[RESULT_FIELD] as string }),
+    ...(at.fields === firing.fields ? {} : { result: at.fields[RESULT_FIELD] as string }),
+    ...(env === undefined ? {} : { env }),
     ...(blocked.length === 0 ? {} : { blocked: blocked.join("\n") }),
   }
 }

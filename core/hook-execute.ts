@@ -4,41 +4,41 @@
  * Invariant: it always settles: a handler that does not return is left behind when its time is over or its signal fires,
  * and whatever it does to its payload stays its own.
  */
-import type { Clock } from "./clock.ts"
-import { type HookReply, parseAnswer } from "./hook-answer.ts"
+import { parseAnswer } from "./hook-answer.ts"
+import { type Ending, type Execution, type ExecutionLimits, lateFailure } from "./hook-ending.ts"
+import type { HookContext, HookFiring } from "./hook-fire.ts"
 import type { CompiledHook } from "./hook-match.ts"
-
-/** How one execution ended. */
-export type Execution = Ending & { durationMs: number }
-type Ending =
-  | { reply: HookReply }
-  /** A clause that goes on after "the hook failed: ". */
-  | { failure: string }
-  | { calledOff: true }
-
-/** What bounds an execution. */
-export interface ExecutionLimits {
-  clock: Clock
-  /** Calls it off: the handler is told by its own signal and not waited for. */
-  signal: AbortSignal
-  /** In ms. */
-  timeoutMs: number
-}
+import type { PluginHook } from "./registry.ts"
 
 const TIME_OVER = Symbol("time over")
 
 /** Runs a handler on its own copy of the payload. Never throws. */
 export async function executeHook(
   compiled: CompiledHook,
-  payload: object,
+  firing: HookFiring,
+  context: HookContext,
   limits: ExecutionLimits,
 ): Promise<Execution> {
-  const start = limits.clock.now()
-  const ending = limits.signal.aborted ? { calledOff: true as const } : await run(compiled, payload, limits)
-  return { ...ending, durationMs: limits.clock.now() - start }
+  const { hook } = compiled
+  const start = context.clock.now()
+  context.spent.add(hook)
+  const ending: Ending | Promise<Ending> = limits.signal.aborted
+    ? { calledOff: true }
+    : hook.source === undefined
+      ? runHandler(hook, firing.fields, { ...limits, clock: context.clock })
+      : runElsewhere({ ...compiled, source: hook.source }, firing, context, limits)
+  return { ...(await ending), durationMs: context.clock.now() - start }
 }
 
-async function run({ hook }: CompiledHook, payload: object, limits: ExecutionLimits): Promise<Ending> {
+async function runElsewhere(...work: Parameters<typeof import("./hook-outside.ts")["runOutside"]>): Promise<Ending> {
+  // No part of it is loaded before an external hook fires.
+  const { runOutside } = await import("./hook-outside.ts")
+  return await runOutside(...work)
+}
+
+type Limits = ExecutionLimits & Pick<HookContext, "clock">
+
+async function runHandler(hook: PluginHook, payload: object, limits: Limits): Promise<Ending> {
   const own = new AbortController()
   let answer: unknown
   try {
@@ -48,7 +48,7 @@ async function run({ hook }: CompiledHook, payload: object, limits: ExecutionLim
     if (limits.signal.aborted) return { calledOff: true }
     return { failure: `it threw "${error instanceof Error ? error.message : String(error)}"` }
   }
-  if (answer === TIME_OVER) return { failure: `it did not answer within ${limits.timeoutMs / 1000} s` }
+  if (answer === TIME_OVER) return { failure: lateFailure(limits.timeoutMs) }
   try {
     return { reply: parseAnswer(answer, hook.event) }
   } catch (error) {
@@ -61,7 +61,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** The answer or TIME_OVER; rejects when the signal fires. In both cases the handler's own signal fires as well. */
-function settle(answer: PromiseLike<unknown>, own: AbortController, limits: ExecutionLimits): Promise<unknown> {
+function settle(answer: PromiseLike<unknown>, own: AbortController, limits: Limits): Promise<unknown> {
   const { clock, signal, timeoutMs } = limits
   const timer = new AbortController()
   return new Promise((resolve, reject) => {

@@ -5,13 +5,19 @@
  */
 import { SousError } from "./error.ts"
 import { HOOKS, type HookEvent, type HookSpec } from "./hook.ts"
+import { type HookDialect, type HookSource, placeOf } from "./hook-source.ts"
 import type { RegisteredHook } from "./registry.ts"
 
 /** A hook that is ready to run. */
 export interface CompiledHook {
   hook: RegisteredHook
-  /** Names the hook among those of its plugin: its description, or its event and matcher, with a number when taken. */
+  /** Who brought it, for messages: `plugin "guard"`, `.hooks.json:3`. */
+  owner: string
+  /** Names the hook among those of its owner: its description, or its event and matcher, with a number when taken. */
   name: string
+  dialect: HookDialect
+  /** The same for handlers that are the same thing configured twice; left out: there is no other. */
+  key?: string
   /** True when the hook wants to see an event whose matched field has this value. */
   matches(value: string): boolean
   timeoutMs: number
@@ -30,13 +36,18 @@ export function compileHooks(hooks: readonly RegisteredHook[]): HookTable {
   const table = new Map<HookEvent, CompiledHook[]>()
   const taken = new Map<string, number>()
   for (const hook of hooks) {
+    const { source } = hook
     const spec: HookSpec = HOOKS[hook.event]
-    const name = nameOf(hook, taken)
+    const owner = source ? placeOf(source.origin) : `plugin "${hook.plugin}"`
+    const name = nameOf(hook, owner, taken)
     const compiled = {
       hook,
+      owner,
       name,
-      matches: compileMatcher(hook, name, spec),
-      timeoutMs: hook.timeoutMs ?? spec.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      dialect: source?.dialect ?? "native",
+      matches: compileMatcher(hook, spec, { owner, name }),
+      timeoutMs: hook.timeoutMs ?? spec.timeoutMs ?? (source?.form.type === "prompt" ? 30_000 : DEFAULT_TIMEOUT_MS),
+      ...(source ? { key: keyOf(source) } : {}),
     }
     const list = table.get(hook.event)
     if (list) list.push(compiled)
@@ -45,22 +56,40 @@ export function compileHooks(hooks: readonly RegisteredHook[]): HookTable {
   return table
 }
 
-function nameOf(hook: RegisteredHook, taken: Map<string, number>): string {
+/** All that tells one handler from another; what it is called, where it stands and what it matches do not. */
+function keyOf({ dialect, form, if: condition, onFailure, async, timeoutMs, once, origin }: HookSource): string {
+  return JSON.stringify([dialect, form, condition, onFailure, async, timeoutMs, once, origin.by])
+}
+
+function nameOf(hook: RegisteredHook, owner: string, taken: Map<string, number>): string {
   const plain = hook.description ?? (hook.matcher ? `${hook.event}(${hook.matcher})` : hook.event)
-  const key = `${hook.plugin} ${plain}`
+  const key = `${owner} ${plain}`
   const count = (taken.get(key) ?? 0) + 1
   taken.set(key, count)
   return count === 1 ? plain : `${plain} #${count}`
 }
 
-function compileMatcher(hook: RegisteredHook, name: string, spec: HookSpec): (value: string) => boolean {
-  const matcher = hook.matcher ?? spec.matcher ?? ""
+/** Events of the claude-code protocol that take no matcher; one that is given is ignored there. */
+const WITHOUT_MATCHER: readonly HookEvent[] = ["UserPromptSubmit", "Stop"]
+
+/** Names by which the claude-code protocol also knows a tool. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { Task: "Agent" }
+
+function compileMatcher(
+  hook: RegisteredHook,
+  spec: HookSpec,
+  named: { owner: string; name: string },
+): (value: string) => boolean {
+  const isForeign = hook.source?.dialect === "claude-code"
+  const own = isForeign && WITHOUT_MATCHER.includes(hook.event) ? undefined : hook.matcher
+  const matcher = own ?? spec.matcher ?? ""
   const refuse = (reason: string, cause?: unknown) =>
-    new SousError("HOOK_MATCHER_INVALID", { plugin: hook.plugin, hook: name, matcher, reason }, { cause })
+    new SousError("HOOK_MATCHER_INVALID", { owner: named.owner, hook: named.name, matcher, reason }, { cause })
   if (matcher === "" || matcher === "*") return () => true
   if (spec.matches === undefined) throw refuse(`the event "${hook.event}" has nothing to match`)
   if (NAMES_ONLY.test(matcher)) {
     const names = new Set(matcher.split(/[|,]/).map((part) => part.trim()))
+    if (isForeign) for (const name of [...names]) names.add(OTHER_NAMES[name] ?? name)
     return (value) => names.has(value)
   }
   try {

@@ -5,12 +5,13 @@
  */
 import { HOOKS, type HookEvent, type HookPayloads, type HookSpec } from "./hook.ts"
 import { type FoldOutcome, type GateOutcome, runFold, runGate } from "./hook-combine.ts"
-import type { FromAgent, HookContext, HookFiring } from "./hook-fire.ts"
+import type { FromAgent, HookContext, HookFiring, HookJudgement, HookQuestion, HookSurroundings } from "./hook-fire.ts"
 import { type CompiledHook, compileHooks, type HookTable } from "./hook-match.ts"
+import type { HookDialect } from "./hook-source.ts"
 import { type FirstAnswer, runFirst, runObserve } from "./hook-together.ts"
 import type { RegisteredHook } from "./registry.ts"
 
-export type { FirstAnswer, FoldOutcome, FromAgent, GateOutcome }
+export type { FirstAnswer, FoldOutcome, FromAgent, GateOutcome, HookJudgement, HookQuestion, HookSurroundings }
 
 /** The events whose rows are of one kind. */
 export type EventOfKind<K extends HookSpec["kind"]> = {
@@ -19,8 +20,8 @@ export type EventOfKind<K extends HookSpec["kind"]> = {
 
 /** One function for each kind of event. None of them throws for what a handler did. */
 export interface HookRunner {
-  /** False: firing the event would do nothing, and its payload need not be made. */
-  has(event: HookEvent, extra?: readonly RegisteredHook[]): boolean
+  /** False: firing the event (for hooks of one dialect) would do nothing, and its payload need not be made. */
+  has(event: HookEvent, extra?: readonly RegisteredHook[], dialect?: HookDialect): boolean
   /** In order; each handler sees the input as rewritten so far. */
   gate<E extends EventOfKind<"gate">>(event: E, payload: HookPayloads[E], from: FromAgent): Promise<GateOutcome>
   /** In order; each handler sees the result as replaced so far. */
@@ -34,34 +35,63 @@ export interface HookRunner {
   ): Promise<FirstAnswer | undefined>
   /** All together; returns when all have settled. Fires also in a run that was aborted, then for 5 s at most. */
   observe<E extends EventOfKind<"observe">>(event: E, payload: HookPayloads[E], from: FromAgent): Promise<void>
+  /** Returns when the hooks that nobody waits for are done. */
+  settle(): Promise<void>
+  /** Ends the hooks that nobody waits for, and returns when they are gone. */
+  close(): Promise<void>
+}
+
+export interface HookRunnerOptions extends Pick<HookContext, "emit" | "signal" | "clock"> {
+  secrets?: HookContext["secrets"]
+  /** What external hooks are given; left out: none can run. */
+  outside?: HookSurroundings
 }
 
 /** Compiles the hooks once for the run. Throws HOOK_MATCHER_INVALID. */
-export function createHookRunner(
-  hooks: readonly RegisteredHook[],
-  options: Pick<HookContext, "emit" | "signal" | "clock">,
-): HookRunner {
+export function createHookRunner(hooks: readonly RegisteredHook[], options: HookRunnerOptions): HookRunner {
   const tables = createTables(hooks)
-  const context: HookContext = { ...options, warned: new WeakSet() }
+  const closing = new AbortController()
+  const background = new Set<Promise<void>>()
+  const context: HookContext = {
+    secrets: { masks: new Map() },
+    ...options,
+    warned: new WeakSet(),
+    spent: new WeakSet(),
+    background,
+    closing: closing.signal,
+  }
+  const match = (firing: HookFiring) => matching(tables(firing.from.extra), firing, context)
   return {
-    has: (event, extra) => tables(extra).some((table) => table.has(event)),
+    has: (event, extra, dialect) => tables(extra).some((table) => hasHook(table, event, dialect)),
     async gate(event, payload, from) {
       const firing = firingOf(event, payload, from)
-      return runGate(matching(tables(from.extra), firing), firing, context)
+      return runGate(match(firing), firing, context)
     },
     async fold(event, payload, from) {
       const firing = firingOf(event, payload, from)
-      return runFold(matching(tables(from.extra), firing), firing, context)
+      return runFold(match(firing), firing, context)
     },
     async first(event, payload, from, signal) {
       const firing = firingOf(event, payload, from)
-      return runFirst(matching(tables(from.extra), firing), firing, { ...context, settled: signal })
+      return runFirst(match(firing), firing, { ...context, settled: signal })
     },
     async observe(event, payload, from) {
       const firing = firingOf(event, payload, from)
-      await runObserve(matching(tables(from.extra), firing), firing, context)
+      await runObserve(match(firing), firing, context)
+    },
+    async settle() {
+      await Promise.all(background)
+    },
+    async close() {
+      closing.abort(new Error("The run is over"))
+      await Promise.all(background)
     },
   }
+}
+
+function hasHook(table: HookTable, event: HookEvent, dialect: HookDialect | undefined): boolean {
+  const hooks = table.get(event)
+  return hooks !== undefined && (dialect === undefined || hooks.some((compiled) => compiled.dialect === dialect))
 }
 
 /** The tables to look into: the run's, and that of a step's own hooks. */
@@ -93,10 +123,17 @@ function firingOf(event: HookEvent, payload: object, from: FromAgent): HookFirin
   return { event, fields, from }
 }
 
-function matching(tables: HookTable[], { event, fields, from }: HookFiring): CompiledHook[] {
+/** Each handler once: of those that are the same thing configured twice, the first. */
+function matching(tables: HookTable[], { event, fields, from }: HookFiring, { spent }: HookContext): CompiledHook[] {
   const spec: HookSpec = HOOKS[event]
   const value = spec.matches === undefined ? "" : String(fields[spec.matches] ?? "")
+  const known = new Set<string>()
   return tables
     .flatMap((table) => table.get(event) ?? [])
-    .filter(({ hook, matches }) => matches(value) && !from.skip?.has(hook))
+    .filter(({ hook, key, dialect, matches }) => {
+      if (!matches(value) || (from.dialect !== undefined && from.dialect !== dialect)) return false
+      if (key !== undefined && known.has(key)) return false
+      if (key !== undefined) known.add(key)
+      return !from.skip?.has(hook) && !(hook.source?.once && spent.has(hook))
+    })
 }

@@ -5,15 +5,23 @@
  * Invariant: a handler that lost the race is told by its signal and never waited for; none of them can hold up the end
  * of an aborted run.
  */
-import { type Execution, executeHook } from "./hook-execute.ts"
-import { type HookContext, type HookFiring, outcomeOf, tellHook, warnHook } from "./hook-fire.ts"
+import type { Execution } from "./hook-ending.ts"
+import { executeHook } from "./hook-execute.ts"
+import { type HookContext, type HookFiring, outcomeOf, passOn, tellHook, warnHook } from "./hook-fire.ts"
+import { whoIs } from "./hook-judge.ts"
 import type { CompiledHook } from "./hook-match.ts"
+import { waitedFor } from "./hook-order.ts"
 
 /** The first decision that a hook took. */
 export interface FirstAnswer {
-  answer: { kind: "allow"; reason?: string; input?: unknown } | { kind: "block"; reason: string }
-  plugin: string
+  answer:
+    | { kind: "allow"; reason?: string; input?: unknown; rules?: readonly string[] }
+    | { kind: "block"; reason: string }
+  /** Who brought the hook. */
+  owner: string
 }
+
+const isOutside = ({ hook }: CompiledHook) => hook.source !== undefined
 
 /** How long an observer may take when the run was aborted before, ms. */
 const CLOSING_TIMEOUT_MS = 5_000
@@ -27,9 +35,9 @@ export async function runFirst(
   if (hooks.length === 0) return undefined
   const race = new AbortController()
   const signal = AbortSignal.any([race.signal, context.settled, firing.from.signal ?? context.signal])
-  const answers = hooks.map(async (compiled) => {
-    const limits = { clock: context.clock, signal, timeoutMs: compiled.timeoutMs }
-    const execution = await executeHook(compiled, firing.fields, limits)
+  const waited = hooks.some(isOutside) ? await waitedFor(hooks, firing, context) : hooks
+  const answers = waited.map(async (compiled) => {
+    const execution = await executeHook(compiled, firing, context, { signal, timeoutMs: compiled.timeoutMs })
     tell(compiled, firing, execution, context)
     const answer = answerOf(compiled, execution)
     if (answer === undefined) throw new Error("no answer")
@@ -41,28 +49,34 @@ export async function runFirst(
 }
 
 function tell(compiled: CompiledHook, firing: HookFiring, execution: Execution, context: HookContext): void {
-  const { durationMs } = execution
+  const { durationMs, exit, answer } = execution
+  const heard = { durationMs, exit, answer }
   if ("reply" in execution) {
     const { reply } = execution
-    tellHook(compiled, firing, { outcome: outcomeOf(reply), reason: reply.reason, durationMs }, context)
+    tellHook(compiled, firing, { outcome: outcomeOf(reply), reason: reply.reason, ...heard }, context)
+    passOn(reply, firing, context)
   } else if ("failure" in execution) {
-    tellHook(compiled, firing, { outcome: "failed", reason: execution.failure, durationMs }, context)
+    tellHook(compiled, firing, { outcome: "failed", reason: execution.failure, ...heard }, context)
     warnHook(compiled, firing, execution.failure, context)
   } else {
-    tellHook(compiled, firing, { outcome: "pass", reason: "it was called off before it answered", durationMs }, context)
+    tellHook(compiled, firing, { outcome: "pass", reason: "it was called off before it answered", ...heard }, context)
   }
 }
 
-function answerOf({ hook, name }: CompiledHook, execution: Execution): FirstAnswer | undefined {
+function answerOf(compiled: CompiledHook, execution: Execution): FirstAnswer | undefined {
   if (!("reply" in execution)) return undefined
-  const { decision, reason, input } = execution.reply
+  const { owner } = compiled
+  const { decision, reason, input, rules } = execution.reply
   if (decision === "block") {
-    const given = reason || `Hook "${name}" of plugin "${hook.plugin}" blocks, and gives no reason`
-    return { plugin: hook.plugin, answer: { kind: "block", reason: given } }
+    return { owner, answer: { kind: "block", reason: reason || `${whoIs(compiled)} blocks, and gives no reason` } }
   }
   if (decision !== "allow") return undefined
-  const extra = { ...(reason === undefined ? {} : { reason }), ...(input === undefined ? {} : { input: input.value }) }
-  return { plugin: hook.plugin, answer: { kind: "allow", ...extra } }
+  const extra = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(input === undefined ? {} : { input: input.value }),
+    ...(rules === undefined ? {} : { rules }),
+  }
+  return { owner, answer: { kind: "allow", ...extra } }
 }
 
 /** Starts all and returns when each has settled, failed or run out of time. */
@@ -75,10 +89,11 @@ export async function runObserve(
   // The events that close an aborted run must still reach those who clean up after it.
   const signal = given.aborted ? new AbortController().signal : given
   const longest = given.aborted ? CLOSING_TIMEOUT_MS : Number.POSITIVE_INFINITY
+  const waited = hooks.some(isOutside) ? await waitedFor(hooks, firing, context) : hooks
   await Promise.all(
-    hooks.map(async (compiled) => {
-      const limits = { clock: context.clock, signal, timeoutMs: Math.min(compiled.timeoutMs, longest) }
-      tell(compiled, firing, await executeHook(compiled, firing.fields, limits), context)
+    waited.map(async (compiled) => {
+      const limits = { signal, timeoutMs: Math.min(compiled.timeoutMs, longest) }
+      tell(compiled, firing, await executeHook(compiled, firing, context, limits), context)
     }),
   )
 }

@@ -53,9 +53,12 @@ export type HookAnswer =
   | { kind: "block"; reason: string }
   | { kind: "inject"; text: string }
   | { kind: "rewrite"; input: unknown }
-  | { kind: "allow"; reason?: string; input?: unknown }
+  /** `rules`: for PermissionRequest, allow rules that are kept for the conversation. */
+  | { kind: "allow"; reason?: string; input?: unknown; rules?: readonly string[] }
   | { kind: "ask"; reason?: string }
   | { kind: "result"; content: string }
+  /** Variables for the commands of this conversation, by name. */
+  | { kind: "env"; set: Readonly<Record<string, string>> }
   /** The native protocol of commands: 0 go on, 1 block with stderr, 2 inject stdout. */
   | { exit: number; stdout?: string; stderr?: string }
 
@@ -84,6 +87,7 @@ export const rewrite = (input: unknown): HookAnswer => ({ kind: "rewrite", input
 export const allow = (reason?: string): HookAnswer =>
   reason === undefined ? { kind: "allow" } : { kind: "allow", reason }
 export const ask = (reason?: string): HookAnswer => (reason === undefined ? { kind: "ask" } : { kind: "ask", reason })
+export const setEnv = (set: Readonly<Record<string, string>>): HookAnswer => ({ kind: "env", set })
 
 /** How several answers combine, which way a broken handler falls, what a matcher reads, what may be answered. */
 export type HookSpec = ({ kind: "gate"; fails: "closed" | "open" } | { kind: "fold" | "first" | "observe" }) & {
@@ -98,7 +102,7 @@ export type HookSpec = ({ kind: "gate"; fails: "closed" | "open" } | { kind: "fo
 export type AnswerKind = Exclude<HookAnswer, { exit: number }>["kind"]
 
 export const HOOKS = {
-  SessionStart: { kind: "fold", matches: "source", answers: ["inject"] },
+  SessionStart: { kind: "fold", matches: "source", answers: ["inject", "env"] },
   UserPromptSubmit: {
     kind: "gate",
     fails: "closed",

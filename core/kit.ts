@@ -6,6 +6,8 @@
 
 import { type Clock, createClock } from "./clock.ts"
 import type { PluginReport, RunEvent } from "./event.ts"
+import type { HookEvent } from "./hook.ts"
+import type { HookSource } from "./hook-source.ts"
 import { within } from "./patience.ts"
 import type { ApprovalAnswer, ApprovalRequest, RuleSource } from "./permission/decision.ts"
 import type { FlagGrants } from "./permission/flag.ts"
@@ -14,11 +16,16 @@ import { agent } from "./recipe/declare.ts"
 import { recipe as build } from "./recipe/recipe.ts"
 import { registerPlugin } from "./register.ts"
 import { createRegistry, type Registry } from "./registry.ts"
+import type { Explained, ExplainedCall } from "./run-explain.ts"
+import type { HookTrial, SamplePayload } from "./run-hook-test.ts"
+import type { RunPermissions } from "./run-permission.ts"
 import { stateFolderFor } from "./session/store.ts"
+import { given } from "./settings/given.ts"
 import { type EffectiveSettings, mergeSettings } from "./settings/merge.ts"
+import { homeFolder } from "./settings/scopes.ts"
 import { type StartOptions, startRun } from "./start.ts"
 import type { AgentStep, Budget, Recipe, RunResult } from "./step.ts"
-import type { Effort, PermissionMode } from "./tool.ts"
+import type { Effort, PermissionMode, Tool } from "./tool.ts"
 
 export interface KitOptions {
   /** In the order of registration. */
@@ -26,9 +33,14 @@ export interface KitOptions {
   /** What became of plugin files before they got here; shown in the first event. */
   reports?: readonly PluginReport[]
   settings?: EffectiveSettings
+  /** External hooks, in configuration order: those of the strongest scope first. */
+  hooks?: readonly HookSource[]
+  /** The project's root, which external hooks are told and native ones start in; absolute. Default: `cwd`. */
+  projectDir?: string
   /** Absolute. */
   cwd: string
   env: Readonly<Record<string, string | undefined>>
+  /** Absolute. Default: the one of `env`, else what the system says. */
   home?: string
   /** State folder; default from env and home (design/context.md). */
   state?: string
@@ -57,6 +69,8 @@ export interface RunOptions {
   grant?: boolean
   /** Answers a question; undefined: declined. Left out: nobody can be asked. */
   ask?: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>
+  /** Asks the person who denied three calls in a row whether to go on in plan mode. Left out: it is not offered. */
+  offerPlanMode?: (signal: AbortSignal) => Promise<boolean>
   onEvent?: (event: RunEvent) => void
   signal?: AbortSignal
   /** Records all models' traffic into this file (absolute). */
@@ -84,6 +98,14 @@ export interface Run<O = unknown> extends AsyncIterable<RunEvent> {
 export interface Kit {
   run<P, O>(recipe: Recipe<P, O>, options?: RunOptions): Run<O>
   prompt(text: string, options?: PromptOptions): Run<unknown>
+  /** What a run with these options would decide about a call, and why; nothing runs. Throws PERMISSION_RULE_INVALID. */
+  explain(call: ExplainedCall, options?: RunOptions): Promise<Explained>
+  /** The mode, rules and grants that a run with these options would start with. Throws PERMISSION_RULE_INVALID. */
+  permissions(options?: RunOptions): Promise<RunPermissions>
+  /** Fires one event with a sample payload; its hooks run, and nothing else does. Throws HOOK_MATCHER_INVALID. */
+  testHooks(event: HookEvent, payload: SamplePayload, options?: RunOptions): Promise<HookTrial>
+  /** The tool of that name. */
+  tool(name: string): Tool | undefined
   /** A recipe that a plugin brought. */
   recipe(name: string): Recipe | undefined
   describe(): KitDescription
@@ -97,6 +119,8 @@ export interface KitDescription {
   agents: string[]
   recipes: string[]
   models: string[]
+  /** Hooks of plugins, in the order in which they run. */
+  hooks: { plugin: string; event: HookEvent; matcher?: string; description?: string }[]
 }
 
 /** What a run needs of its kit. */
@@ -111,7 +135,9 @@ export interface KitParts {
 }
 
 /** Registers the plugins and freezes. Throws a SousError when a plugin that guards something cannot be set up. */
-export async function createKit(options: KitOptions): Promise<Kit> {
+export async function createKit(given: KitOptions): Promise<Kit> {
+  const home = given.home ?? homeFolder(given.env)
+  const options: KitOptions = home === undefined ? given : { ...given, home }
   const ending = new AbortController()
   const settings = options.settings ?? mergeSettings([])
   const builder = createRegistry()
@@ -139,6 +165,13 @@ export async function createKit(options: KitOptions): Promise<Kit> {
     run: (recipe, runOptions = {}) => start(recipe, runOptions),
     prompt: (text, promptOptions = {}) =>
       start(promptRecipe(text, promptOptions), { ...promptOptions, needsModel: true }),
+    explain: async (call, runOptions = {}) =>
+      await (await import("./run-explain.ts")).explainInKit(parts, call, runOptions),
+    permissions: async (runOptions = {}) =>
+      await (await import("./run-permission.ts")).listPermissions(parts, runOptions),
+    testHooks: async (event, payload, runOptions = {}) =>
+      await (await import("./run-hook-test.ts")).testHooks(parts, event, payload, runOptions),
+    tool: (name) => parts.registry.tools.get(name),
     recipe: (name) => parts.registry.recipes.find((one) => one.name === name),
     describe: () => describe(parts),
     async close() {
@@ -169,5 +202,8 @@ function describe({ registry, reports }: KitParts): KitDescription {
     agents: registry.agents.map(({ name }) => name),
     recipes: registry.recipes.map(({ name }) => name),
     models: registry.models.map(({ name }) => name),
+    hooks: registry.hooks.flatMap(({ plugin, event, matcher, description }) =>
+      plugin === undefined ? [] : [{ plugin, event, ...given({ matcher, description }) }],
+    ),
   }
 }

@@ -4,10 +4,12 @@
  * Invariant: a state is replaced, never changed; every way to go on has a name and is counted.
  */
 import type { Called } from "./call.ts"
+import { declareTools } from "./context/assemble.ts"
 import type { Conversation } from "./context/conversation.ts"
 import type { ContentBlockParam, Usage } from "./message.ts"
 import type { Model } from "./model.ts"
 import type { OutputShape } from "./output.ts"
+import { offeredTools } from "./plan-mode.ts"
 import type { AgentScope } from "./scope.ts"
 import type { LoopStop } from "./stop.ts"
 
@@ -87,11 +89,15 @@ export function follow(state: LoopState, transition: Transition, changes: Partia
   return { ...state, taken, transition, ...changes }
 }
 
-/** All results of a message first, then what hooks add, then what a person has said meanwhile. */
-export function resultBlocks(calls: readonly Called[], queued: readonly string[]): ContentBlockParam[] {
+/**
+ * Appends all results of a message first, then what hooks add, then what changed about the mode, then what a person has
+ * said meanwhile.
+ */
+export function appendResults({ scope, conversation }: Loop, calls: readonly Called[], said: readonly string[]): void {
   const injected = calls.flatMap((call) => call.injected)
-  return [
-    ...calls.map((call) => call.result),
-    ...[...injected, ...queued].map((text) => ({ type: "text" as const, text })),
-  ]
+  const reminders = scope.reminders.splice(0)
+  if (reminders.length > 0) conversation.declare(declareTools(offeredTools(scope)))
+  const texts = [...injected, ...reminders, ...said]
+  const results: ContentBlockParam[] = calls.map((call) => call.result)
+  conversation.append("user", [...results, ...texts.map((text) => ({ type: "text" as const, text }))])
 }

@@ -9,6 +9,7 @@
 import { runCalls } from "./batch.ts"
 import type { EventBody } from "./event.ts"
 import {
+  appendResults,
   FIRST_OUTPUT_LIMIT,
   follow,
   type Loop,
@@ -16,7 +17,6 @@ import {
   type LoopResult,
   type LoopState,
   type Next,
-  resultBlocks,
   type Transition,
 } from "./loop-state.ts"
 import { limitsOf } from "./model.ts"
@@ -80,13 +80,9 @@ function stopBefore(loop: Loop, state: LoopState): Next | undefined {
   if (scope.signal.aborted) return { stop: "aborted" }
   if (state.turn >= loop.maxTurns)
     return { stop: "max_turns", error: `The agent used all of its ${loop.maxTurns} turns` }
-  if (scope.denialsInARow >= scope.engine.limits.denialLimit) {
-    return {
-      stop: "denied",
-      error: `${scope.denialsInARow} calls in a row were denied; the last one: ${scope.denials.at(-1)?.reason}`,
-    }
-  }
-  return undefined
+  if (scope.stopped !== undefined) return { stop: "hook_stopped", error: `A hook stopped the agent: ${scope.stopped}` }
+  const tripped = scope.engine.breaker.tripped()
+  return tripped === undefined ? undefined : { stop: "denied", error: tripped }
 }
 
 async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "answer" }): Promise<Next> {
@@ -94,7 +90,11 @@ async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "a
   conversation.append("assistant", turn.answer.content)
   const calls = await runCalls(scope, turn.answer.uses, turn.early)
   const queued = scope.signal.aborted ? [] : await loop.inbox()
-  conversation.append("user", resultBlocks(calls, queued))
+  appendResults(loop, calls, queued)
+  const { conclusion } = scope
+  scope.conclusion = undefined
+  if (conclusion !== undefined && loop.output === undefined)
+    return await checkAndEnd(loop, { ...state, text: conclusion, value: conclusion })
   const submitted = loop.output?.submitted()
   if (submitted) return await checkAndEnd(loop, { ...state, value: submitted.value })
   return follow(state, "tool_results")
@@ -137,9 +137,17 @@ async function askStopHooks(loop: Loop, state: LoopState): Promise<string | unde
   const { scope } = loop
   const blocks = state.taken.stop_blocked ?? 0
   const event = scope.agent.depth > 0 ? "SubagentStop" : "Stop"
-  if (blocks >= STOP_BLOCKS || !scope.engine.hooks.has(event, scope.hooks)) return undefined
+  const { hooks, emit } = scope.engine
+  if (!hooks.has(event, scope.hooks)) return undefined
+  if (blocks >= STOP_BLOCKS) {
+    const message = `The agent ends although ${event} hooks may not be done with it: they kept it going ${blocks} times`
+    emit({ type: "notice", level: "warning", message }, scope.agent)
+    return undefined
+  }
   const payload = { last_message: state.text, stop_hook_active: blocks > 0 }
-  const outcome = await scope.engine.hooks.gate(event, payload, hookSource(scope))
+  const outcome = await hooks.gate(event, payload, hookSource(scope))
+  // A hook that wants the agent to stop has what it wants, whatever others say.
+  if (scope.stopped !== undefined) return undefined
   return outcome.decision === "block" ? outcome.reasons.join("\n") : undefined
 }
 

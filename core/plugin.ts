@@ -7,6 +7,7 @@ import type { z } from "zod"
 import type { Hooks } from "./hook.ts"
 import type { ModelProvider } from "./model.ts"
 import type { PermissionCall } from "./permission/decision.ts"
+import type { SafetyClassifier } from "./safety.ts"
 import type { Recipe } from "./step.ts"
 import type { AgentDefinition, Tool } from "./tool.ts"
 
@@ -14,7 +15,14 @@ import type { AgentDefinition, Tool } from "./tool.ts"
 export interface Contribution {
   tools?: Tool[]
   hooks?: Hooks
-  permissions?: { allow?: string[]; ask?: string[]; deny?: string[]; classify?: Classifier }
+  permissions?: {
+    allow?: string[]
+    ask?: string[]
+    deny?: string[]
+    classify?: Classifier
+    /** Judges what mode auto leaves open; several have to agree that a call may run. */
+    safety?: SafetyClassifier
+  }
   compaction?: Compaction[]
   models?: ModelProvider[]
   context?: ContextSource[]
@@ -30,6 +38,8 @@ export interface Plugin extends Contribution {
   name: string
   /** Plugins that must be registered before this one. */
   requires?: string[]
+  /** Nothing starts when it cannot be set up. Not needed by one that declares gates, deny or ask rules on itself. */
+  required?: boolean
   /** Schema of this plugin's own section, `settings.pluginSettings[name]`. */
   settings?: z.ZodType
   capabilities?: Capabilities

@@ -8,7 +8,7 @@ import type { ChildProcess } from "node:child_process"
 import { existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import type { Readable } from "node:stream"
-import { setTimeout as delay } from "node:timers/promises"
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises"
 import { createGroup, type ProcessGroup } from "./process-group.ts"
 
 /** Text for the shell, or a program and its arguments as they are. */
@@ -188,13 +188,18 @@ async function settleGroup(group: ProcessGroup, pumps: Promise<void>, output: Ou
 }
 
 async function drained(pumps: Promise<void>, output: Output): Promise<void> {
-  const giveUpAt = performance.now() + DRAIN_MS
+  const since = performance.now()
   const state = { open: true }
   const closed = pumps.then(() => {
     state.open = false
   })
-  while (state.open && (output.busy > 0 || (performance.now() < giveUpAt && output.idleMs() < IDLE_MS))) {
+  const isSpent = () => performance.now() - since >= DRAIN_MS
+  // A child may have been silent for long before its last words, which are still in the pipe.
+  const isIdle = () => Math.min(output.idleMs(), performance.now() - since) >= IDLE_MS
+  while (state.open && (output.busy > 0 || !(isSpent() || isIdle()))) {
     await Promise.race([closed, delay(IDLE_MS / 10)])
+    // Where this process was held up, what has come in the meantime is read before the time is looked at.
+    await nextTurn()
   }
 }
 

@@ -6,9 +6,10 @@
 import { runCalls } from "./batch.ts"
 import { findCompaction } from "./context/compact.ts"
 import type { EventBody } from "./event.ts"
-import { follow, type Loop, type LoopState, type Next, resultBlocks } from "./loop-state.ts"
+import { appendResults, follow, type Loop, type LoopState, type Next } from "./loop-state.ts"
 import type { ContentBlockParam } from "./message.ts"
 import { limitsOf, type ModelFault, type ModelFaultKind } from "./model.ts"
+import { planReminder } from "./plan-mode.ts"
 import { hookSource } from "./scope.ts"
 import type { Turn } from "./turn.ts"
 
@@ -102,7 +103,7 @@ async function continueCut(loop: Loop, state: LoopState, turn: Answered): Promis
   const text = cut
     ? `Your call of ${cut.name} was cut off at the output limit and was not run. Make it again, in smaller parts if it is long.`
     : "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything."
-  loop.conversation.append("user", [...resultBlocks(calls, []), { type: "text", text }])
+  appendResults(loop, calls, [text])
   return follow(state, "answer_continued")
 }
 
@@ -130,7 +131,7 @@ async function* shorten(
   if ((state.taken.compacted ?? 0) >= COMPACTIONS)
     return exhausted(`The conversation was shortened ${COMPACTIONS} times and is too long again`)
   const { hooks, registry } = scope.engine
-  const gate = hooks.has("PreCompact")
+  const gate = hooks.has("PreCompact", scope.hooks)
     ? await hooks.gate("PreCompact", { trigger: "reactive" }, hookSource(scope))
     : undefined
   if (gate?.decision === "block")
@@ -147,8 +148,10 @@ async function* shorten(
     yield { type: "compaction", trigger: "reactive", strategy: "none", ok: false, reason }
     return exhausted(`The conversation is too long for the model and could not be shortened: ${reason}`)
   }
-  conversation.compact(found.keepFrom, found.summary)
+  // What is kept may no longer say that plan mode is on.
+  conversation.compact(found.keepFrom, [found.summary, planReminder(scope) ?? []].flat().join("\n\n"))
   yield { type: "compaction", trigger: "reactive", strategy: found.strategy, ok: true }
-  if (hooks.has("PostCompact")) await hooks.observe("PostCompact", { trigger: "reactive" }, hookSource(scope))
+  if (hooks.has("PostCompact", scope.hooks))
+    await hooks.observe("PostCompact", { trigger: "reactive" }, hookSource(scope))
   return follow(state, "compacted", { compactedAt: state.turn })
 }

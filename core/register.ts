@@ -123,5 +123,5 @@ function addsOf(contribution: Contribution): string[] {
 /** True for a plugin whose absence would let something through that it was there to stop. */
 function guards(plugin: Plugin): boolean {
   const gates = Object.keys(plugin?.hooks ?? {}).some((event) => HOOKS[event as keyof typeof HOOKS]?.kind === "gate")
-  return gates || Boolean(plugin?.permissions?.deny?.length || plugin?.permissions?.ask?.length)
+  return gates || Boolean(plugin?.required || plugin?.permissions?.deny?.length || plugin?.permissions?.ask?.length)
 }

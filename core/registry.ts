@@ -5,21 +5,32 @@
  */
 import { SousError, suggest } from "./error.ts"
 import { HOOKS, type Hook, type HookEvent, type HookHandler } from "./hook.ts"
+import { type HookSource, suppressionOf } from "./hook-source.ts"
 import type { ModelProvider } from "./model.ts"
 import type { Behavior, RuleSource } from "./permission/decision.ts"
 import type { Classifier, Compaction, ContextSource, Contribution, Plugin } from "./plugin.ts"
+import type { SafetyClassifier } from "./safety.ts"
 import type { Recipe } from "./step.ts"
 import type { AgentDefinition, Tool } from "./tool.ts"
 
-/** A hook with the plugin that brought it. */
-export interface RegisteredHook {
+/** A hook with whoever brought it: a plugin (or a step) with a function, or a configuration with a command and the like. */
+export type RegisteredHook = PluginHook | ConfiguredHook
+
+interface HookHead {
   event: HookEvent
-  plugin: string
   matcher?: string
   description?: string
   /** How long the handler may take, ms. */
   timeoutMs?: number
+}
+export interface PluginHook extends HookHead {
+  plugin: string
   handler: HookHandler<any>
+  source?: undefined
+}
+export interface ConfiguredHook extends HookHead {
+  source: HookSource
+  plugin?: undefined
 }
 
 /** Everything that the plugins of a kit added; frozen. */
@@ -34,6 +45,7 @@ export interface Registry {
   /** The plugins' own permission rules. */
   readonly rules: readonly RuleSource[]
   readonly classifiers: readonly { plugin: string; classify: Classifier }[]
+  readonly safety: readonly { plugin: string; classify: SafetyClassifier }[]
 }
 
 /** Collects contributions until it is frozen. */
@@ -59,7 +71,7 @@ const CONTRIBUTION_KEYS = [
   "agents",
   "dispose",
 ] as const satisfies (keyof Contribution)[]
-const PLUGIN_KEYS = [...CONTRIBUTION_KEYS, "name", "requires", "settings", "capabilities", "setup"]
+const PLUGIN_KEYS = [...CONTRIBUTION_KEYS, "name", "requires", "required", "settings", "capabilities", "setup"]
 
 /** Makes an empty builder. */
 export function createRegistry(): RegistryBuilder {
@@ -74,6 +86,7 @@ export function createRegistry(): RegistryBuilder {
     hooks: [] as RegisteredHook[],
     rules: [] as RuleSource[],
     classifiers: [] as { plugin: string; classify: Classifier }[],
+    safety: [] as { plugin: string; classify: SafetyClassifier }[],
   }
   let frozen = false
   return {
@@ -92,8 +105,9 @@ export function createRegistry(): RegistryBuilder {
       parts.compaction.push(...(contribution.compaction ?? []))
       parts.hooks.push(...hooks)
       parts.rules.push(...rulesOf(plugin, contribution))
-      const classify = contribution.permissions?.classify
+      const { classify, safety } = contribution.permissions ?? {}
       if (classify) parts.classifiers.push({ plugin, classify })
+      if (safety) parts.safety.push({ plugin, classify: safety })
     },
     freeze() {
       frozen = true
@@ -126,6 +140,19 @@ export function registerHooks(plugin: string, hooks: NonNullable<Contribution["h
     const list = (Array.isArray(value) ? value : [value]) as Hook<any>[]
     return list.map((hook) => registerHook(plugin, event as HookEvent, hook))
   })
+}
+
+/** Configured hooks as the runner takes them; what nothing will ever start is left out. */
+export function registerSources(sources: readonly HookSource[]): RegisteredHook[] {
+  return sources
+    .filter((source) => suppressionOf(source) === undefined)
+    .map((source) => ({
+      source,
+      event: source.event,
+      ...(source.matcher === undefined ? {} : { matcher: source.matcher }),
+      ...(source.description === undefined ? {} : { description: source.description }),
+      ...(source.timeoutMs === undefined ? {} : { timeoutMs: source.timeoutMs }),
+    }))
 }
 
 function registerHook(plugin: string, event: HookEvent, hook: Hook<any>): RegisteredHook {

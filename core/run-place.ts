@@ -3,18 +3,26 @@
  *
  * Invariant: everything here is resolved once, before anything runs.
  */
+import { existsSync } from "node:fs"
 import { realpath } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import type { KitParts } from "./kit.ts"
 import type { PermissionFacts } from "./permission/decision.ts"
 import { resolveWritten, scopeFolders } from "./settings/scopes.ts"
 
 /** What the permission layer knows about folders, for the whole run. */
 export type RunPlaces = Pick<PermissionFacts, "roots" | "home"> &
-  Required<Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures">> & { cwd: string }
+  Required<Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "toolkit">> & {
+    cwd: string
+    /** The project that `cwd` lies in: what `/x` in a rule of its settings starts from. */
+    project?: string
+    /** What is odd about them, one sentence each. */
+    warnings: readonly string[]
+  }
 
-/** Finds them. A further folder that is not there is left out. */
+/** Finds them. A further folder that is not there is left out, and named in a warning. */
 export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
   const { options, settings, state } = kit
   const cwd = await realpath(options.cwd)
@@ -22,12 +30,14 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
   const home = await real(options.home ?? homedir())
   const further = await Promise.all(
     settings.permissions.additionalDirectories.map(async ({ value, base, origin }) => ({
+      value,
       folder: await realpath(resolveWritten(value, base, options.home)).catch(() => undefined),
       isNamed: origin.scope === "cli" || origin.scope === "managed",
     })),
   )
+  const missing = further.filter(({ folder }) => folder === undefined)
   const found = further.flatMap(({ folder, isNamed }) => (folder === undefined ? [] : [{ folder, isNamed }]))
-  const { managed, user } = scopeFolders({ cwd, env: options.env, home })
+  const { managed, user, root } = scopeFolders({ cwd, env: options.env, home })
   return {
     cwd,
     home,
@@ -35,7 +45,16 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
     namedRoots: found.filter(({ isNamed }) => isNamed).map(({ folder }) => folder),
     stateFolders: await Promise.all([state, managed].map(real)),
     configures: user === undefined ? [] : [await real(user)],
+    ...(root === undefined ? {} : { project: root }),
+    toolkit: await real(toolkitFolder(fileURLToPath(import.meta.url))),
+    warnings: missing.map(({ value }) => `The further folder "${value}" is left out: there is no such folder`),
   }
+}
+
+/** The nearest folder above this file with a package: that of the toolkit, bundled or not. */
+function toolkitFolder(path: string): string {
+  const parent = dirname(path)
+  return parent === path || existsSync(join(parent, "package.json")) ? parent : toolkitFolder(parent)
 }
 
 /** The real path, also of what does not exist yet: by its nearest folder that does. */

@@ -5,33 +5,40 @@
  */
 import type { KitParts, RunOptions } from "./kit.ts"
 import type { Behavior, RuleSource } from "./permission/decision.ts"
+import { followNow } from "./permission/disk.ts"
 import { compileRules, type RuleSet } from "./permission/rule.ts"
 import type { RunPlaces } from "./run-place.ts"
 import type { Recipe } from "./step.ts"
 
+/** All rules that a run starts with, as they were written; flags aside. */
+export function listRunRules(
+  { settings, registry }: Pick<KitParts, "settings" | "registry">,
+  recipe: Pick<Recipe<any, any, any>, "name" | "file" | "permissions">,
+  options: Pick<RunOptions, "rules" | "grant">,
+): RuleSource[] {
+  return [...settings.permissions.rules, ...(options.rules ?? []), ...registry.rules, ...recipeRules(recipe, options)]
+}
+
 /** Compiles all rules that a run starts with. Throws PERMISSION_RULE_INVALID. */
 export function compileRunRules(
   kit: KitParts,
-  recipe: Recipe<any, any, any>,
+  recipe: Parameters<typeof listRunRules>[1],
   options: RunOptions & { places: RunPlaces },
 ): RuleSet {
-  const { settings, registry } = kit
-  const rules = [
-    ...settings.permissions.rules,
-    ...(options.rules ?? []),
-    ...registry.rules,
-    ...recipeRules(recipe, options),
-  ]
+  const { registry } = kit
+  const rules = listRunRules(kit, recipe, options)
   const names = [...registry.tools.values()].flatMap(({ name, ruleName }) => (ruleName ? [name, ruleName] : [name]))
   return compileRules(rules, {
     cwd: options.places.cwd,
     home: options.places.home,
+    follow: followNow,
     knownTools: names,
+    settingsRoots: options.places.project === undefined ? {} : { project: options.places.project },
     ...(options.flags ? { flags: options.flags } : {}),
   })
 }
 
-function recipeRules(recipe: Recipe<any, any, any>, options: RunOptions): RuleSource[] {
+function recipeRules(recipe: Parameters<typeof listRunRules>[1], options: Pick<RunOptions, "grant">): RuleSource[] {
   const list = (behavior: Behavior) =>
     (recipe.permissions?.[behavior] ?? []).map(
       (text): RuleSource => ({

@@ -5,7 +5,11 @@
  */
 import type { Engine } from "./engine.ts"
 import type { FromAgent } from "./hook-runner.ts"
-import type { Decision } from "./permission/decision.ts"
+import type { Decision, Grantee } from "./permission/decision.ts"
+import { createCall } from "./permission/explain.ts"
+import { fitsRule } from "./permission/fits.ts"
+import { type CombinedMode, combineModes } from "./permission/mode.ts"
+import { resolveCall } from "./permission/path.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { RegisteredHook } from "./registry.ts"
 import type { AgentIdentity, PermissionMode, SubagentRequest, SubagentResult, Tool } from "./tool.ts"
@@ -22,15 +26,35 @@ export interface AgentScope {
   readonly signal: AbortSignal
   readonly sessionId: string
   readonly transcriptPath: string
-  readonly env: Readonly<Record<string, string>>
+  /** The environment of commands; what SessionStart hooks set is in it. */
+  env: Readonly<Record<string, string>>
   /** Hooks of this step only, run after those of the plugins. */
   readonly hooks: readonly RegisteredHook[]
   readonly subagent: (request: SubagentRequest, call: { signal: AbortSignal }) => Promise<SubagentResult>
-  mode: PermissionMode
+  /** The agent that started this one: its mode, whatever it is at the moment, holds here too. */
+  readonly parent: AgentScope | undefined
+  /** The mode that a person gave. Only core/plan-mode.ts changes it; an agent with a parent goes by that of its parent. */
+  given: PermissionMode
+  /** The modes that files ask for, on the way down; they only tighten. */
+  readonly asked: readonly PermissionMode[]
+  /** All of these together, at this moment. */
+  readonly mode: PermissionMode
+  /** The mode to go back to when plan mode ends. */
+  beforePlan: PermissionMode
+  /** What the person asked for, for whoever judges whether a call serves it. */
+  request: string
+  /** What the model is told after its next results. */
+  readonly reminders: string[]
+  /** What is worth a turn of its own: the loop goes on with it. */
+  readonly wakes: string[]
+  /** Why a hook wants this agent to stop. */
+  stopped: string | undefined
+  /** Takes what is to be written down beside the conversation. */
+  record: ((type: string, fields: object) => void) | undefined
+  /** A plan that nobody can approve: the answer of an agent that has nothing else to give. */
+  conclusion: string | undefined
   /** Absolute; moves when a shell call moves. */
   cwd: string
-  /** Denials since the last call that was allowed. */
-  denialsInARow: number
   readonly denials: { tool: string; reason: string; decision?: Decision }[]
   readonly state: Map<symbol, unknown>
 }
@@ -38,7 +62,11 @@ export interface AgentScope {
 export interface ScopeOptions {
   agent: AgentIdentity
   caller: "model" | "recipe"
+  /** As the person gave it; a subagent's is that of its parent. */
   mode: PermissionMode
+  parent?: AgentScope | undefined
+  /** Modes that files ask for. */
+  asked?: readonly PermissionMode[]
   spend: Spend
   signal: AbortSignal
   tools?: ReadonlyMap<string, Tool>
@@ -66,12 +94,31 @@ export function createScope(engine: Engine, options: ScopeOptions): AgentScope {
     env: options.env ? { ...engine.childEnv, ...options.env } : engine.childEnv,
     hooks: options.hooks ?? [],
     subagent: options.subagent ?? refuseSubagent,
-    mode: options.mode,
+    parent: options.parent,
+    given: options.mode,
+    asked: options.asked ?? [],
+    get mode() {
+      return combinedMode(this).mode
+    },
+    beforePlan: options.mode === "plan" ? "default" : options.mode,
+    request: "",
+    reminders: [],
+    wakes: [],
+    stopped: undefined,
+    record: undefined,
+    conclusion: undefined,
     cwd: options.cwd ?? engine.cwd,
-    denialsInARow: 0,
     denials: [],
     state: new Map(),
   }
+}
+
+/** The mode of an agent, and what modes above it leave of their own. */
+export function combinedMode(scope: AgentScope): CombinedMode {
+  const asked: PermissionMode[] = []
+  let root = scope
+  for (; root.parent !== undefined; root = root.parent) asked.push(...root.asked)
+  return combineModes([root.given, ...root.asked, ...asked])
 }
 
 /** What hooks are told about the agent that they fire for. */
@@ -83,8 +130,25 @@ export function hookSource(scope: AgentScope, toolUseId?: string): FromAgent {
     cwd: scope.cwd,
     mode: scope.mode,
     extra: scope.hooks,
+    fits: (rule, call) => fitsCall(scope, rule, call),
+    stop: (reason) => {
+      scope.stopped ??= reason
+    },
+    late: (text, { wake }) => void (wake ? scope.wakes : scope.reminders).push(text),
+    record: (entry) => scope.record?.("hook", entry),
     ...(toolUseId === undefined ? {} : { toolUseId }),
   }
+}
+
+/** True when the rule that narrows a hook fits a call. A tool that nobody knows here may do anything. */
+async function fitsCall(scope: AgentScope, rule: string, { name, input }: { name: string; input: unknown }) {
+  const { engine, cwd, mode } = scope
+  const tool = scope.tools.get(name)
+  if (tool === undefined) return true
+  const call = createCall(tool, input, cwd)
+  const paths = await resolveCall(call, cwd, { home: engine.places.home })
+  const facts = { ...engine.places, aborted: false, mode, cwd, readRoots: [], paths, canAsk: false }
+  return fitsRule(rule, call, facts, engine.rules.anchors)
 }
 
 async function refuseSubagent(): Promise<SubagentResult> {
@@ -93,6 +157,6 @@ async function refuseSubagent(): Promise<SubagentResult> {
 }
 
 /** Whose approvals count for a call: all main agents and steps of a run are one conversation, each subagent is its own. */
-export function granteeOf({ agent }: AgentScope): string {
-  return agent.depth === 0 ? "main" : agent.id
+export function granteeOf({ agent }: AgentScope): Grantee {
+  return agent.depth === 0 ? { ...agent, id: "main" } : agent
 }

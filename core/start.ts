@@ -9,15 +9,20 @@ import type { Engine } from "./engine.ts"
 import { childEnvironment, secretValues } from "./env.ts"
 import { SousError } from "./error.ts"
 import { EVENT_VERSION, type EventBody, type RunEvent } from "./event.ts"
-import { createHookRunner } from "./hook-runner.ts"
+import { createHookRunner, type HookJudgement, type HookQuestion } from "./hook-runner.ts"
 import type { KitParts, Run, RunOptions } from "./kit.ts"
 import type { Model } from "./model.ts"
 import { within } from "./patience.ts"
+import { type Breaker, createBreaker } from "./permission/breaker.ts"
+import { createGrants } from "./permission/grant.ts"
 import { checkParams } from "./recipe/param.ts"
 import { needsModel } from "./recipe/probe.ts"
 import { runRecipe } from "./recipe/run.ts"
 import { createSpend, type Spend } from "./recipe/spend.ts"
+import { type RegisteredHook, type Registry, registerSources } from "./registry.ts"
 import { createRunApprover } from "./run-approval.ts"
+import { openProjectGrants } from "./run-grant.ts"
+import { startMode } from "./run-mode.ts"
 import { findPlaces } from "./run-place.ts"
 import { compileRunRules } from "./run-rule.ts"
 import { createRunFolder } from "./session/store.ts"
@@ -57,6 +62,10 @@ export function startRun<O>(kit: KitParts, recipe: Recipe<any, O>, options: Star
 
 interface Opened {
   engine: Engine
+  /** Faults that the run survives. */
+  faults: readonly SousError[]
+  /** What is odd about what it was started with, one sentence each. */
+  warnings: readonly string[]
   /** Ends what the run left behind; what that brings to light (an unused recording) is returned. */
   close(): Promise<Error | undefined>
 }
@@ -66,7 +75,7 @@ async function work(
   recipe: Recipe<any, any>,
   options: StartOptions & { opened: Promise<Opened>; inbox: string[] },
 ): Promise<RunResult> {
-  const { engine, close } = await options.opened
+  const { engine, close, faults, warnings } = await options.opened
   try {
     const params = await checkParams(recipe, options.params ?? {})
     // A model that cannot be opened is a fault of the start, not of the step that would have used it first.
@@ -78,7 +87,11 @@ async function work(
     return await runRecipe(engine, recipe, {
       params: options.params ?? {},
       inbox: () => options.inbox.splice(0),
-      begin: () => engine.emit(startedEvent(kit, recipe, engine)),
+      begin: () => {
+        engine.emit(startedEvent(kit, recipe, engine, warnings))
+        for (const { message, mend, code } of faults)
+          engine.emit({ type: "notice", level: "warning", message: `${message}; ${mend}`, code })
+      },
       settle: close,
     })
   } finally {
@@ -86,7 +99,7 @@ async function work(
   }
 }
 
-function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine): EventBody {
+function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine, warnings: readonly string[]): EventBody {
   return {
     type: "run_started",
     recipe: recipe.name,
@@ -95,7 +108,7 @@ function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine): 
     mode: engine.mode,
     tools: [...kit.registry.tools.keys()],
     plugins: kit.reports,
-    warnings: [...(kit.options.warnings ?? []), ...engine.rules.warnings],
+    warnings: [...(kit.options.warnings ?? []), ...warnings, ...engine.rules.warnings],
     folder: engine.folder,
   }
 }
@@ -104,54 +117,101 @@ type OpenOptions = Omit<RunOptions, "signal"> & { signal: AbortSignal; tell: (ev
 
 async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions): Promise<Opened> {
   const { settings, clock, registry } = kit
-  const { env } = kit.options
+  const start = startMode(settings, options.mode)
   const places = await findPlaces(kit)
-  const { cwd } = places
+  const { cwd, roots } = places
   const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
+  const granted = await openProjectGrants(kit, places)
+  const ruled = { ...options, places, rules: [...(options.rules ?? []), ...granted.rules] }
   const cleanups: (() => void | Promise<void>)[] = []
   const models = new Map<string, Promise<Model>>()
   const emit = createEmitter(id, clock, options.tell)
-  const all = { ...env, ...settings.env }
+  const { env, secrets, childEnv } = environmentOf(kit, id, options)
+  const hooks = [...registry.hooks, ...registerSources(kit.options.hooks ?? [])]
+  const at = { projectDir: kit.options.projectDir ?? cwd, folder, childEnv, env }
+  const outside = { ...at, judge: (question: HookQuestion) => judge(engine, question) }
   const engine: Engine = {
     runId: id,
     folder,
     places,
     cwd,
-    roots: places.roots,
-    env: all,
-    childEnv: childEnvironment(env, {
-      pass: options.flags?.allow.env ?? [],
-      set: { ...settings.env, SOUS_SESSION_ID: id },
-    }),
-    secrets: secretValues(all),
+    roots,
+    env,
+    childEnv,
+    secrets,
     clock,
     signal: options.signal,
     registry,
     agents: [...registry.agents, ...(recipe.agents ?? [])],
-    rules: compileRunRules(kit, recipe, { ...options, places }),
-    rulesWith: (more) =>
-      compileRunRules(kit, recipe, { ...options, places, rules: [...(options.rules ?? []), ...more] }),
-    mode: options.mode ?? settings.permissions.defaultMode,
-    hooks: createHookRunner(registry.hooks, { emit, signal: options.signal, clock }),
+    rules: compileRunRules(kit, recipe, ruled),
+    rulesWith: (more) => compileRunRules(kit, recipe, { ...ruled, rules: [...ruled.rules, ...more] }),
+    mode: start.mode,
+    hooks: createHookRunner(hooks, { emit, signal: options.signal, clock, secrets, outside }),
     spend: createRunSpend(kit, recipe, options),
     limits: limitsOf(kit, options),
-    openModel: (named) => {
-      const model = options.standIn ?? named
-      if (!models.has(model)) models.set(model, openModel(kit, model, { ...options, env: all }))
-      return models.get(model)!
-    },
-    defaultModel: options.standIn ?? options.model ?? recipe.model ?? settings.model ?? fallbackId(kit, all),
-    fallbackModel: options.fallbackModel ?? settings.fallbackModel,
+    ...modelsOf(kit, recipe, { ...options, env, models }),
     approve: async () => undefined,
-    canAsk: options.ask !== undefined || registry.hooks.some(({ event }) => event === "PermissionRequest"),
-    grants: new Map(),
+    offerPlanMode: options.offerPlanMode,
+    canAsk: canAsk(registry, hooks, options),
+    grants: createGrants(clock),
+    breaker: createRunBreaker(settings, options),
     emit,
     defer: (cleanup) => void cleanups.push(cleanup),
     subagentSlots: createSlots(10),
   }
-  engine.approve = createRunApprover(engine, options.ask)
+  engine.approve = createRunApprover(engine, { ask: options.ask, keep: granted.keep })
+  cleanups.push(engine.hooks.close)
   let closing: Promise<Error | undefined> | undefined
-  return { engine, close: () => (closing ??= closeAll(cleanups, models)) }
+  return {
+    engine,
+    warnings: [...start.warnings, ...places.warnings],
+    faults: granted.fault ? [granted.fault] : [],
+    close: () => (closing ??= closeAll(cleanups, models)),
+  }
+}
+
+function environmentOf({ settings, options: { env } }: KitParts, id: string, options: OpenOptions) {
+  const all = { ...env, ...settings.env }
+  const pass = options.flags?.allow?.env ?? []
+  const childEnv = childEnvironment(env, { pass, set: { ...settings.env, SOUS_SESSION_ID: id } })
+  return { env: all, secrets: secretValues(all), childEnv }
+}
+
+/** The models of a run: which ones it uses, and the way to open each of them once. */
+function modelsOf(
+  kit: KitParts,
+  recipe: Recipe<any, any>,
+  options: OpenOptions & { env: Engine["env"]; models: Map<string, Promise<Model>> },
+): Pick<Engine, "openModel" | "defaultModel" | "fallbackModel" | "autoModel"> {
+  const { settings } = kit
+  const { models, standIn } = options
+  return {
+    openModel: (named) => {
+      const model = standIn ?? named
+      if (!models.has(model)) models.set(model, openModel(kit, model, options))
+      return models.get(model)!
+    },
+    defaultModel: standIn ?? options.model ?? recipe.model ?? settings.model ?? fallbackId(kit, options.env),
+    fallbackModel: options.fallbackModel ?? settings.fallbackModel,
+    autoModel: settings.permissions.autoModel,
+  }
+}
+
+function createRunBreaker({ permissions }: KitParts["settings"], { ask, offerPlanMode }: OpenOptions): Breaker {
+  return createBreaker({
+    limit: permissions.denialLimit,
+    attended: ask !== undefined && offerPlanMode !== undefined,
+  })
+}
+
+async function judge(engine: Engine, question: HookQuestion): Promise<HookJudgement> {
+  const { judgeForHook } = await import("./run-hook.ts")
+  return await judgeForHook(engine, question)
+}
+
+/** A hook that answers, or a classifier, is somebody to ask as well. */
+function canAsk({ classifiers }: Registry, hooks: readonly RegisteredHook[], { ask }: OpenOptions): boolean {
+  return ask !== undefined || classifiers.length > 0 || hooks.some(({ event }) => event === "PermissionRequest")
 }
 
 function createEmitter(run: string, clock: KitParts["clock"], tell: (event: RunEvent) => void): Engine["emit"] {

@@ -17,6 +17,7 @@ export type LoopStop =
   | "infra_error"
   | "output_invalid"
   | "context_exhausted"
+  | "hook_stopped"
 
 /** What a stop makes of its step. `completed` has no cause. */
 export const STOPS: Readonly<Record<LoopStop, { cause?: Cause; says: string }>> = {
@@ -30,6 +31,7 @@ export const STOPS: Readonly<Record<LoopStop, { cause?: Cause; says: string }>> 
   infra_error: { cause: "infra", says: "The model could not be reached" },
   output_invalid: { cause: "output", says: "The answer did not have the form that was asked for" },
   context_exhausted: { cause: "model", says: "The conversation no longer fits the model's window" },
+  hook_stopped: { cause: "tool", says: "A hook stopped the agent" },
 }
 
 /** What the failure of a run's step makes of the run. */

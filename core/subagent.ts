@@ -7,7 +7,6 @@
 import { startAgent } from "./agent-run.ts"
 import { type AgentSetup, findDefinition, newAgentId, selectTools } from "./agent-setup.ts"
 import { isSousError } from "./error.ts"
-import { stricterMode } from "./permission/mode.ts"
 import type { AgentScope } from "./scope.ts"
 import type { SubagentRequest, SubagentResult } from "./tool.ts"
 
@@ -40,12 +39,13 @@ async function runChild(
   const { engine } = parent
   const definition = findDefinition(engine, request.type)
   const { tools, filters } = selectTools(engine, parent.tools, definition?.tools)
-  const { step } = parent.agent
+  const { step, each } = parent.agent
   const identity = {
     id: newAgentId(),
     type: definition?.name ?? "general",
     depth: request.depth,
     ...(step ? { step } : {}),
+    ...(each ? { each } : {}),
   }
   const maxTurns = request.maxTurns ?? definition?.maxTurns
   const outcome = await startAgent(engine, {
@@ -59,7 +59,9 @@ async function runChild(
     },
     tools,
     filters: [...parent.filters, ...filters],
-    mode: stricterMode(parent.mode, definition?.mode),
+    mode: parent.mode,
+    asked: definition?.mode === undefined ? [] : [definition.mode],
+    parent,
     model: request.model ?? definition?.model ?? setup.model,
     spend: parent.spend,
     signal: request.signal,

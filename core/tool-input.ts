@@ -50,7 +50,8 @@ export function isZod(schema: z.ZodType | JsonSchema): schema is z.ZodType {
   return typeof schema === "object" && "_zod" in schema
 }
 
-function inputSchema(tool: Tool): z.ZodType {
+/** The schema that inputs of the tool are checked against. */
+export function inputSchema(tool: Tool): z.ZodType {
   if (isZod(tool.input)) return tool.input
   let schema = compiled.get(tool.input)
   if (!schema) {

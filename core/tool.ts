@@ -34,6 +34,11 @@ export interface Tool<Input = any> {
   concurrencySafe?: boolean | ((input: Input) => boolean)
   /** What rules are matched against; without it a rule can only match the bare name. */
   targets?(input: Input, context: { cwd: string }): Target[]
+  /**
+   * It asks `context.mayRead` about every file below its path targets and leaves out, names included, what may not be
+   * read; so it may search a folder that holds some of those without a question.
+   */
+  skipsDenied?: true
   /** Characters of text result that go to the model; what is longer is spilled to a file. Default 30,000. */
   maxResultChars?: number
   /** `external`: a call has effects that cannot be repeated safely (a message sent, a payment). */
@@ -75,6 +80,18 @@ export interface ToolContext {
    * else: a link may have been swapped since. Left out: the tool resolves the path itself.
    */
   judged?: ReadonlyMap<string, { lexical: string; real: string }>
+  /**
+   * False for a file (absolute path) that a deny or ask rule keeps from being read. Looks at the path as it is written:
+   * where links lead elsewhere, ask about both ends.
+   */
+  mayRead(path: string): boolean
+  /** What the rules say about web addresses that a call meets on its way. Left out: no host is named, none is guarded. */
+  web?: {
+    /** True when an allow rule or flag names exactly this host (as a URL spells it), without a wildcard. */
+    names(host: string): boolean
+    /** True when a deny or ask rule speaks of this address that did not speak of the call: it was never answered. */
+    guards(url: string): boolean
+  }
   /** The environment for child processes: no provider keys, no secret-looking names. */
   env: Readonly<Record<string, string>>
   /** Fires when the run is aborted. */
@@ -105,6 +122,8 @@ export interface AgentIdentity {
   depth: number
   /** The step that this agent belongs to, as a path: `verify/src/a.ts:3`. */
   step?: string
+  /** The `each` or `pipeline` step that it works for an item of, as a path: `verify`. */
+  each?: string
 }
 
 /** A kind of subagent: what it is told, what it may use. */

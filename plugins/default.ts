@@ -10,7 +10,15 @@ import environment from "./context/environment.ts"
 import anthropic from "./models/anthropic.ts"
 import cassette from "./models/cassette.ts"
 import script from "./models/script.ts"
+import auto from "./permission/auto.ts"
 import tools from "./tools/index.ts"
 
-/** Models first, then what a conversation starts with, then what it can do, then how it is shortened. */
-export const defaultPlugins: readonly Plugin[] = [script, cassette, anthropic, environment, tools, agents, cut]
+/** Plugins that a start has when its settings ask for them by name: `"plugins": ["sous/guard-secrets"]`. */
+export const optionalPlugins = {
+  "sous/guard-secrets": () => import("./hooks/guard-secrets.ts"),
+  "sous/lint-after-edit": () => import("./hooks/lint-after-edit.ts"),
+  "sous/notify": () => import("./hooks/notify.ts"),
+} as const satisfies Record<string, () => Promise<{ default: Plugin }>>
+
+/** Models first, then what a conversation starts with, what it can do, who judges that, and how it is shortened. */
+export const defaultPlugins: readonly Plugin[] = [script, cassette, anthropic, environment, tools, agents, auto, cut]

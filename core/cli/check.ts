@@ -10,7 +10,9 @@ import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
 
 /** Returns 1 when any of the files is wrong. */
-export async function check({ args, values }: CommandLine, host: Host): Promise<number> {
+export async function check(line: CommandLine, host: Host): Promise<number> {
+  const { args, values } = line
+  if (args.length === 0) return await (await import("./check-here.ts")).checkHere(line, host)
   const cwd = await host.cwd()
   let code = 0
   for (const file of args) {

@@ -8,7 +8,7 @@ import type { Command } from "commander"
 import { nearestName, SousError } from "../error.ts"
 import { FLAGS, type Flag, type FlagValues, LIST_FLAGS, WITHOUT_LIST } from "../settings/flag.ts"
 import { isRecipePath } from "../settings/recipe-file.ts"
-import { COMMANDS, type CommandName, type CommandRow } from "./command.ts"
+import { COMMANDS, type CommandName, type CommandRow, type CommandValues } from "./command.ts"
 
 /** What was asked for. */
 export interface CommandLine {
@@ -16,7 +16,7 @@ export interface CommandLine {
   args: string[]
   /** Flags of `run` that are not ours: parameters of the recipe, if it has them. */
   own: OwnFlag[]
-  values: FlagValues & { help?: boolean; version?: boolean }
+  values: CommandValues
   /** The command's help, ready to print. */
   help(): string
 }
@@ -156,7 +156,8 @@ function longFlag(notation: string): string {
 function checkLine(line: CommandLine): CommandLine {
   const { command, args, values } = line
   const { flags, takes }: CommandRow = COMMANDS[command]
-  const foreign = FLAGS.find((flag) => !flags.includes(flag) && nameOfFlag(flag) in values)
+  const own = flags.map(nameOfFlag)
+  const foreign = FLAGS.find((flag) => !own.includes(nameOfFlag(flag)) && nameOfFlag(flag) in values)
   if (foreign) throw unknownFlag(longFlag(foreign.notation), command)
   for (const [one, other] of EXCLUSIVE) {
     if (values[one] !== undefined && values[other] !== undefined) {

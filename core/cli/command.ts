@@ -3,7 +3,20 @@
  *
  * Invariant: data only; a flag that stands in no row of a command is refused there.
  */
-import { FLAGS, type Flag } from "../settings/flag.ts"
+import { FLAGS, type Flag, type FlagValues } from "../settings/flag.ts"
+
+/** What was given on a command line: flags of whatever runs an agent, and those of one command only. */
+export interface CommandValues extends FlagValues {
+  all?: boolean
+  batch?: boolean
+  cwd?: string
+  headless?: boolean
+  tool?: string
+  input?: string
+  payload?: string
+  help?: boolean
+  version?: boolean
+}
 
 /** One command. */
 export interface CommandRow {
@@ -18,7 +31,14 @@ export interface CommandRow {
   takes: { what: string; least: number; most: number; example: string }
 }
 
-const json = FLAGS.filter(({ notation }) => notation === "--json")
+const json: Flag[] = [{ group: "Output", notation: "--json", sentence: "JSON on stdout, for machines" }]
+/** What a run would be allowed: flags of everything that starts an agent. */
+const permissions = FLAGS.filter(
+  ({ group, for: only }) => only === undefined && /^(?:Permissions|Settings)$/.test(group),
+)
+
+/** Where settings come from, for commands that run no agent. */
+const settings = FLAGS.filter(({ group }) => group === "Settings")
 
 /** By name, in the order of the help; `prompt` is what has no name. */
 export const COMMANDS = {
@@ -49,11 +69,77 @@ export const COMMANDS = {
   },
   check: {
     args: "[file...]",
-    usage: "FILE…",
-    sentence: "Loads recipes without running them, and says what is wrong.",
-    examples: ["sous check ./green.ts recipes/*.yaml"],
+    usage: "[FILE…]",
+    sentence: "Loads recipes without running them, or the settings and hooks here, and says what is wrong.",
+    examples: ["sous check", "sous check ./green.ts recipes/*.yaml"],
+    flags: [...json, ...settings],
+    takes: { what: "file", least: 0, most: Infinity, example: "sous check ./green.ts" },
+  },
+  test: {
+    args: "[file...]",
+    usage: "[FILE…]",
+    sentence: "Runs offline tests: permission tables, and test files of recipes.",
+    examples: ["sous test", "sous test policy.permissions.yaml recipes/ --json"],
     flags: json,
-    takes: { what: "file", least: 1, most: Infinity, example: "sous check ./green.ts" },
+    takes: { what: "file", least: 0, most: Infinity, example: "sous test policy.permissions.yaml" },
+  },
+  explain: {
+    args: "[call...]",
+    usage: "TOOL INPUT [flags]\n       sous explain --batch < CALLS",
+    sentence: "Says whether a call would be allowed, and why; runs nothing.",
+    examples: [
+      "sous explain Bash 'git push'",
+      `sous explain Edit '{"file_path":"src/a.ts"}' --mode acceptEdits --json`,
+      `echo '{"id":1,"tool":"Bash","input":{"command":"ls"}}' | sous explain --batch`,
+    ],
+    flags: [
+      ...json,
+      {
+        group: "Explanation",
+        notation: "--batch",
+        sentence:
+          "JSON lines on stdin, an answer for each on stdout; reads no settings; exit code 1 after a wrong line",
+      },
+      { group: "Explanation", notation: "--cwd <folder>", sentence: "where the call would be made" },
+      { group: "Explanation", notation: "--headless", sentence: "as if nobody could answer a question" },
+      ...permissions,
+    ],
+    takes: { what: "call", least: 0, most: 2, example: "sous explain Bash 'git push'" },
+  },
+  permissions: {
+    args: "[words...]",
+    usage: "[list] [flags]\n       sous permissions revoke RULE|NUMBER|--all",
+    sentence: "Lists the rules in effect and what this project was granted; revokes grants.",
+    examples: [
+      "sous permissions",
+      "sous permissions revoke 2",
+      "sous permissions revoke 'Bash(npm test)'",
+      "sous permissions --json",
+    ],
+    flags: [
+      ...json,
+      { group: "Grants", notation: "--all", sentence: "revoke all grants of this project" },
+      ...permissions,
+    ],
+    takes: { what: "word", least: 0, most: 2, example: "sous permissions revoke 2" },
+  },
+  hooks: {
+    args: "[words...]",
+    usage: "list [flags]\n       sous hooks test EVENT [flags]",
+    sentence: "Lists the hooks and what keeps them from running; fires a sample event at them.",
+    examples: [
+      "sous hooks list",
+      "sous hooks test PreToolUse --tool Bash --input 'rm -rf build'",
+      `sous hooks test Stop --payload '{"last_message":"done"}' --json`,
+    ],
+    flags: [
+      ...json,
+      { group: "Sample event", notation: "--tool <name>", sentence: "the tool of a sample call" },
+      { group: "Sample event", notation: "--input <input>", sentence: "its input: JSON, or a text" },
+      { group: "Sample event", notation: "--payload <file|json>", sentence: "fields of the event" },
+      ...settings,
+    ],
+    takes: { what: "word", least: 0, most: 2, example: "sous hooks list" },
   },
   help: {
     args: "[command]",

@@ -21,6 +21,10 @@ export interface Host {
   signal: AbortSignal
   /** Writes to stdout: the answer, and nothing else. */
   print(text: string): void
+  /** The same for much of it: resolves once stdout takes more. */
+  pour(text: string): Promise<void>
+  /** The text with everything that could move a cursor or turn the direction made visible. */
+  escape(text: string): string
   /** A line for people, on stderr. */
   tell(line: string): void
   /** Tells people of a fault, with its mend; returns the exit code that it means. */
@@ -32,6 +36,10 @@ export interface Host {
   /** How files of code are loaded. */
   loadOptions(): LoadOptions
   shippedPlugins(): Promise<readonly Plugin[]>
+  /** Shipped plugins that a start has when it asks for them: a module loader for each, by name. */
+  optionalPlugins(): Promise<Readonly<Record<string, () => Promise<unknown>>>>
+  /** Where files that run in a process of their own find what they import: file URLs by name, and that of jiti. */
+  moduleFiles(): { modules: Readonly<Record<string, string>>; loader: string }
   /** Absolute: a file of this package. */
   packageFile(name: string): string
   /** Reads the prompt: the argument, and behind it what is piped into stdin. */
@@ -46,6 +54,8 @@ export interface Asker {
   ask: NonNullable<RunOptions["ask"]>
   /** Asks once for all rules that a recipe wants. */
   grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
+  /** Asks whether to go on in plan mode, after several denials. */
+  offerPlanMode: NonNullable<RunOptions["offerPlanMode"]>
 }
 
 /** A run as it is shown. */

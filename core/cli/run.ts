@@ -3,6 +3,7 @@
  *
  * Invariant: a recipe gets what it asks for only where somebody granted it.
  */
+import { SousError } from "../error.ts"
 import type { RunEvent } from "../event.ts"
 import type { Kit, Run } from "../kit.ts"
 import { loadRecipe } from "../recipe/load.ts"
@@ -18,12 +19,15 @@ import { openSession, runOptions, type Session, withKit } from "./session.ts"
 /** `sous run RECIPE`. */
 export async function run(line: CommandLine, host: Host): Promise<number> {
   const { values } = line
+  const isInside = host.env.SOUS_SESSION_ID !== undefined
+  if (isInside && !values.help) throw new SousError("CLI_INSIDE_RUN", { command: "run" })
   const session = await openSession(line, host)
   if (values.help) {
     const { recipe } = await withKit(session, (kit) => findAndLoad(kit, session))
     host.print(`${line.help()}\n${describeParams(recipe)}`)
     return 0
   }
+  await checkHooks(session)
   return await withKit(session, async (kit) => {
     const found = await findAndLoad(kit, session)
     const { recipe } = found
@@ -40,10 +44,18 @@ export async function run(line: CommandLine, host: Host): Promise<number> {
 export async function prompt(line: CommandLine, host: Host): Promise<number> {
   const text = await host.readPrompt({ argument: line.args[0] })
   const session = await openSession(line, host)
+  await checkHooks(session)
   const { system, appendSystemPrompt: appendSystem, tools, outputSchema } = line.values
   const output = outputSchema === undefined ? undefined : await readObject("--output-schema", outputSchema, session)
   const options = { ...runOptions(session), ...given({ system, appendSystem, tools, output }) }
   return await withKit(session, (kit) => follow(session, (onEvent) => kit.prompt(text, { ...options, onEvent })))
+}
+
+/** Adds what is wrong with the hooks to the warnings. Throws HOOK_SCRIPT_MISSING. */
+async function checkHooks(session: Session): Promise<void> {
+  const { hooks, warnings } = session.loaded
+  if (hooks.sources.length === 0) return
+  warnings.push(...(await import("./hooks-finding.ts")).checkScripts(session))
 }
 
 type Found = { recipe: Recipe; from: RecipeOrigin }

@@ -41,20 +41,22 @@ export async function withKit<T>(session: Session, work: (kit: Kit) => Promise<T
   const { line, host, loaded, cwd, home } = session
   const { env } = host
   const { trust, strict = !["", "0", "false"].includes(env.CI ?? "") } = line.values
-  const load = async (file: string) => await loadModule(file, host.loadOptions())
+  const optional = await host.optionalPlugins()
+  const load = async (file: string) => await (optional[file]?.() ?? loadModule(file, host.loadOptions()))
   const [shipped, own] = await Promise.all([
     host.shippedPlugins(),
-    loadScopePlugins(loaded, load, { home, trust, strict }),
+    loadScopePlugins(loaded, load, { home, trust, strict, shipped: Object.keys(optional) }),
   ])
   const kit = await createKit({
     plugins: [...shipped, ...own.plugins],
     reports: own.reports,
     settings: loaded.settings,
+    hooks: loaded.hooks.sources,
     warnings: loaded.warnings,
     cwd,
     env: { ...env },
     strict,
-    ...given({ home }),
+    ...given({ home, projectDir: loaded.folders.root }),
   })
   try {
     return await work(kit)
@@ -66,5 +68,5 @@ export async function withKit<T>(session: Session, work: (kit: Kit) => Promise<T
 /** What the flags say about a run of this session. */
 export function runOptions({ line, host, loaded, asker, cwd, home }: Session): RunOptions {
   const options = optionsOfFlags(line.values, loaded.settings, { cwd, home })
-  return { ...options, signal: host.signal, ...given({ ask: asker?.ask }) }
+  return { ...options, signal: host.signal, ...given({ ask: asker?.ask, offerPlanMode: asker?.offerPlanMode }) }
 }

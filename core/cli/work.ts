@@ -11,6 +11,10 @@ export const COMMAND_WORK: Record<CommandName, () => Promise<CommandFunction>> =
   prompt: async () => (await import("./run.ts")).prompt,
   run: async () => (await import("./run.ts")).run,
   check: async () => (await import("./check.ts")).check,
+  test: async () => (await import("./test.ts")).test,
+  explain: async () => (await import("./explain.ts")).explain,
+  permissions: async () => (await import("./permissions.ts")).permissions,
+  hooks: async () => (await import("./hooks.ts")).hooks,
   help: async () => async (line, host) => {
     host.print(line.help())
     return 0

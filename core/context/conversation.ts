@@ -19,6 +19,8 @@ export interface RequestFrame {
 export interface Conversation {
   readonly messages: readonly MessageParam[]
   append(role: "user" | "assistant", content: ContentBlockParam[]): void
+  /** Shows the model tools that it has not been shown yet, behind those that it has. */
+  declare(tools: readonly ToolDeclaration[]): void
   /** The next request. Its messages array is only good until the next append. */
   request(maxTokens: number): ModelRequest
   /** Remembers what the API counted for the last request and its answer. */
@@ -38,9 +40,16 @@ export interface Conversation {
 export function createConversation(frame: RequestFrame, transcript: Transcript): Conversation {
   let messages: MessageParam[] = []
   let counted = { tokens: 0, upTo: -1 }
+  let { tools } = frame
   return {
     get messages() {
       return messages
+    },
+    declare(more) {
+      const added = more.filter(({ name }) => !tools.some((tool) => tool.name === name))
+      if (added.length === 0) return
+      tools = [...tools, ...added]
+      counted.tokens += byteLength(added)
     },
     append(role, content) {
       if (content.length === 0) return
@@ -51,7 +60,7 @@ export function createConversation(frame: RequestFrame, transcript: Transcript):
       transcript.append(role, { message })
     },
     request(maxTokens) {
-      return { ...frame, messages: withBreakpoint(messages), maxTokens }
+      return { ...frame, tools, messages: withBreakpoint(messages), maxTokens }
     },
     counted(usage) {
       const tokens = usage.input + usage.cacheRead + usage.cacheWrite + usage.output
@@ -59,7 +68,7 @@ export function createConversation(frame: RequestFrame, transcript: Transcript):
       transcript.append("usage", { usage })
     },
     worstInputTokens() {
-      if (counted.upTo < 0) return byteLength([frame.system, frame.tools, messages])
+      if (counted.upTo < 0) return byteLength([frame.system, tools, messages])
       return counted.tokens + byteLength(messages.slice(counted.upTo))
     },
     contextTokens: () => counted.tokens,

@@ -5,6 +5,7 @@
  * source that fails or declines has not answered.
  */
 import type { ApprovalAnswer, ApprovalRequest, Decision, RuleSource } from "./decision.ts"
+import type { Grants } from "./grant.ts"
 
 /** Somebody who may answer. `person`: a terminal or the embedding host. */
 export interface ApprovalSource {
@@ -16,7 +17,12 @@ export interface ApprovalSource {
 }
 
 /** An answer and who gave it: a source's name, `grant`, or the name given to `answer`. */
-export type SettledAnswer = ApprovalAnswer & { by: string; person?: boolean }
+export type SettledAnswer = ApprovalAnswer & {
+  by: string
+  person?: boolean
+  /** The rules that it granted and that were not granted before. */
+  granted?: readonly RuleSource[]
+}
 
 export interface ApproveOptions {
   /** The run's: once it fires, the question is withdrawn. */
@@ -36,11 +42,8 @@ export interface Approver {
   open(): ApprovalRequest[]
 }
 
-/** Makes an approver. `grants`: rules granted in this conversation by agent id; `remember` adds to them. */
-export function createApprover(options: {
-  sources: readonly ApprovalSource[]
-  grants: Map<string, RuleSource[]>
-}): Approver {
+/** Makes an approver. What an answer is to be remembered for is added to `grants`. */
+export function createApprover(options: { sources: readonly ApprovalSource[]; grants: Grants }): Approver {
   const waiting = new Map<string, Question>()
   return {
     async approve(request, asked) {
@@ -50,8 +53,11 @@ export function createApprover(options: {
       try {
         askAll(question, [...options.sources, ...(asked.sources ?? [])], asked.signal)
         const answer = await question.settled
-        if (answer && remember(answer, request, options.grants)) void reevaluateOthers(waiting, request.agent.id)
-        return answer
+        if (answer === undefined || asked.signal.aborted) return undefined
+        const granted = remember(answer, request, options.grants)
+        if (granted.length === 0) return answer
+        void reevaluateOthers(waiting)
+        return { ...answer, granted }
       } finally {
         waiting.delete(question.key)
       }
@@ -105,7 +111,9 @@ function resolveOnce<T>(onClaim: () => void): { promise: Promise<T>; claim(value
 function askAll(question: Question, sources: readonly ApprovalSource[], signal: AbortSignal): void {
   const { request, claim, over } = question
   const personal = needsPerson(request.decision)
-  const eligible = sources.filter(({ kind }) => !(personal && kind === "classifier"))
+  // What the safety classifier stopped, no other classifier is asked about.
+  const unclassified = personal || request.decision.source === "mode"
+  const eligible = sources.filter(({ kind }) => !(unclassified && kind === "classifier"))
   const withdraw = () => claim(undefined)
   signal.addEventListener("abort", withdraw, { once: true })
   over.addEventListener("abort", () => signal.removeEventListener("abort", withdraw), { once: true })
@@ -130,9 +138,9 @@ function readAnswer(answer: ApprovalAnswer, { name }: Pick<ApprovalSource, "name
   return { behavior: "deny", message: `${name} gave an answer that is neither "allow" nor "deny"` }
 }
 
-/** Asked by an ask rule, a protected path or a guard: only a person may say yes. */
+/** Asked by a rule that asks, a protected path, a plan or a guard: only a person may say yes. */
 export function needsPerson({ source }: Decision): boolean {
-  return source === "ask" || source === "protected" || source === "hook"
+  return ["ask", "protected", "rules", "plan", "hook"].includes(source)
 }
 
 function mayAnswer({ kind }: ApprovalSource, { behavior }: ApprovalAnswer, personal: boolean): boolean {
@@ -140,19 +148,19 @@ function mayAnswer({ kind }: ApprovalSource, { behavior }: ApprovalAnswer, perso
   return kind === "person" || behavior === "deny" || !personal
 }
 
-/** Keeps what was shown as rules of the conversation. An input that the answer changed was not shown. */
-function remember(answer: SettledAnswer, request: ApprovalRequest, grants: Map<string, RuleSource[]>): boolean {
-  if (answer.behavior !== "allow" || answer.remember !== "session" || answer.input !== undefined) return false
-  const { agent, suggestions } = request
-  const kept = grants.get(agent.id) ?? []
-  const added = suggestions.map((text): RuleSource => ({ text, behavior: "allow", scope: "session" }))
-  grants.set(agent.id, [...kept, ...added.filter(({ text }) => !kept.some((rule) => rule.text === text))])
-  return added.length > 0
+/** Keeps what was shown as rules. An input that the answer changed was not shown. */
+function remember(answer: SettledAnswer, request: ApprovalRequest, grants: Grants): readonly RuleSource[] {
+  const { behavior, remember: reach = answer.rules && "session", input } = answer
+  if (behavior !== "allow" || input !== undefined || !REACHES.some((known) => known === reach)) return []
+  return grants.add(request.agent, reach!, answer.rules ?? request.suggestions)
 }
 
-async function reevaluateOthers(waiting: ReadonlyMap<string, Question>, agent: string): Promise<void> {
+const REACHES = ["session", "project", "step"]
+
+/** A grant may answer for what no rule allowed; what a rule, a guard or a plan asks about, only an answer does. */
+async function reevaluateOthers(waiting: ReadonlyMap<string, Question>): Promise<void> {
   for (const question of [...waiting.values()]) {
-    if (question.request.agent.id !== agent || question.over.aborted) continue
+    if (needsPerson(question.request.decision) || question.over.aborted) continue
     const decision = await Promise.resolve()
       .then(question.reevaluate)
       .catch(() => undefined)

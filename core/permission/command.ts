@@ -4,15 +4,19 @@
  * Invariant: what does not parse, is too long or holds odd characters carries `trouble` and is never allowed without a
  * question, while refusals still look at a rough cut of its text.
  */
+
+import { isRunner } from "./program/table.ts"
 import { type Analysis, flatten, type Segment, type ShellRedirect } from "./segment.ts"
 import { walkCommand } from "./shell-walk.ts"
 import { literalWord, type ShellWord, useWalker } from "./shell-word.ts"
 import { SHELL_NAMES, unwrap } from "./wrapper.ts"
-import { wrappers } from "./wrapper-table.ts"
 
 /** Longer commands are never allowed without a question, in characters. */
 const MAX_COMMAND_CHARS = 10_000
-const MAX_CACHED = 300
+/** What is kept of commands that were taken apart, in characters; what hangs on each takes a multiple of it. */
+const MAX_CACHED_CHARS = 200_000
+/** What a short command counts for. */
+const MIN_CACHED_CHARS = 500
 /** Wrappers around wrappers that are looked at one by one; further ones are skipped. */
 const MAX_ROUGH_DEPTH = 24
 /** In longer commands they are skipped at once. */
@@ -20,6 +24,7 @@ const MAX_ROUGH_WORDS = 5000
 
 let parser: typeof import("unbash") | undefined
 const cache = new Map<string, Analysis>()
+let cachedChars = 0
 
 /** Loads the shell parser, once. Until then every command counts as one that does not parse. */
 export async function prepareCommands(): Promise<void> {
@@ -35,10 +40,23 @@ export function analyseCommand(text: string, options: { cwd: string; home: strin
   const known = cache.get(key)
   if (known) return known
   const analysis = analyse(text, options)
-  if (text.length > MAX_COMMAND_CHARS) return analysis
-  if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value!)
-  cache.set(key, analysis)
+  keep(key, analysis)
   return analysis
+}
+
+/** The oldest give way; the newest is kept however long it is, since one decision asks for it several times. */
+function keep(key: string, analysis: Analysis): void {
+  cache.set(key, analysis)
+  cachedChars += weightOf(key)
+  for (const oldest of cache.keys()) {
+    if (cachedChars <= MAX_CACHED_CHARS || oldest === key) break
+    cache.delete(oldest)
+    cachedChars -= weightOf(oldest)
+  }
+}
+
+function weightOf(key: string): number {
+  return Math.max(key.length, MIN_CACHED_CHARS)
 }
 
 function analyse(text: string, options: { cwd: string; home: string }): Analysis {
@@ -73,7 +91,9 @@ const ROUGH_FORK_BOMB = /([\w:.]{1,32})\s{0,9}\(\)\s{0,9}\{\s{0,9}\1\s{0,9}\|\s{
 function oddity(text: string): string | undefined {
   if (/[\0-\x08\x0B-\x1F\x7F-\x9F]/.test(text)) return "it holds control characters"
   if (
-    /[\u00A0\u1680\u2000-\u200C\u200E\u200F\u2028-\u202F\u205F\u2060-\u206F\u3000\uFEFF\u{E0000}-\u{E007F}]/u.test(text)
+    /[\u00A0\u00AD\u061C\u115F\u1160\u1680\u17B4\u17B5\u180E\u2000-\u200C\u200E\u200F\u2028-\u202F\u205F\u2060-\u206F\u2800\u3000\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E00FF}]|\u034F|[\u180B-\u180D\u180F]|[\uFE00-\uFE0E]|[\u{E0100}-\u{E0FFF}]/u.test(
+      text,
+    )
   ) {
     return "it holds characters that nobody sees"
   }
@@ -137,7 +157,7 @@ function nextCommand(words: readonly ShellWord[]): number | undefined {
 /** The first word that is neither a wrapper nor anything that wrappers take. */
 function lastCommand(words: readonly ShellWord[]): number | undefined {
   const at = words.findIndex(
-    ({ raw }) => !wrappers.has(raw) && !SHELL_NAMES.has(raw) && raw !== "eval" && !/^-|^\w+=|^\d/.test(raw),
+    ({ raw }) => !isRunner(raw) && !SHELL_NAMES.has(raw) && raw !== "eval" && !/^-|^\w+=|^\d/.test(raw),
   )
   return at > 0 ? at : undefined
 }

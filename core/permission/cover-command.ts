@@ -9,14 +9,15 @@ import type { PermissionFacts, RuleSource } from "./decision.ts"
 import { coversByMode } from "./edit-command.ts"
 import { cutPath } from "./path-pattern.ts"
 import { isBelow, readableFolders } from "./place.ts"
-import { HARMLESS_VARIABLES, readOnlyFiles } from "./read-only.ts"
+import type { Effect } from "./program/option-set.ts"
+import { programOf } from "./program/table.ts"
+import { isReadOnly, onlyLists, opensFolders, setsHarmlessly, staysReadOnly } from "./read-only.ts"
 import { namesOf } from "./refuse.ts"
 import type { Segment } from "./segment.ts"
-import { literalWord, type ShellWord } from "./shell-word.ts"
-import { type CommandUnit, segmentPaths } from "./unit.ts"
+import type { ShellWord } from "./shell-word.ts"
+import type { CommandUnit } from "./unit.ts"
 import { isExact, matchesWildcard, type Wildcard } from "./wildcard.ts"
-import { programName } from "./wrapper.ts"
-import { runningWords } from "./wrapper-table.ts"
+import { isRunningCode } from "./wrapper-code.ts"
 
 /** A coverage, and the command that the segments are part of. */
 interface SegmentCoverage extends Coverage {
@@ -68,15 +69,20 @@ export function textOfSegment(segment: Segment): string | undefined {
   return viewsOf(segment)[0]?.text
 }
 
+/** The same with the variables that are set in front of it. */
+export function fullTextOfSegment(segment: Segment): string | undefined {
+  return viewsOf(segment).at(-1)?.text
+}
+
 function segmentLooksOnly(segment: Segment): boolean {
-  if (readOnlyFiles(segment) !== undefined) return true
-  return clearInner(segment)?.every(segmentLooksOnly) ?? false
+  if (isReadOnly(segment)) return true
+  // The words that xargs adds are not known, so that its program must be harmless whatever they are.
+  return clearInner(segment)?.every(feedsWords(segment) ? staysReadOnly : segmentLooksOnly) ?? false
 }
 
 /** `Bash`, `Bash(*)` or `-A`: the whole command, unless a guard is set that could not see what it does. */
 function broadRule({ analysis, paths }: CommandUnit, coverage: Coverage): RuleSource | undefined {
-  const { call, rules, facts, flags } = coverage
-  if (facts.mode === "auto") return undefined
+  const { call, rules, flags } = coverage
   const names = namesOf(call)
   const all = flags ? rules.allow.flags.find(({ kind }) => kind === "all") : undefined
   const broad = coverage.allow(names, "").find(({ bare }) => bare) ?? all
@@ -88,6 +94,7 @@ function broadRule({ analysis, paths }: CommandUnit, coverage: Coverage): RuleSo
 function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
   const { words, assignments } = segment
   if (words.length === 0 && assignments.length === 0) return {}
+  if (segment.changed !== undefined) return undefined
   const paths = coverage.unit.bySegment.get(segment) ?? []
   // Rules come first, so that the decision can name the one that counted.
   const byRule = hidesFromGuards(paths, coverage)
@@ -111,22 +118,16 @@ function allCovered(parts: readonly (Covered | undefined)[]): Covered | undefine
 /** A read-only command in the working folders, on files in them or on files that a rule lets it read. */
 function coverPlainly(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
   const { facts, unit } = coverage
-  const files = readOnlyFiles(segment)
-  const folders = readableFolders(facts)
-  if (files === undefined || !basesInside(segment, facts, folders)) return undefined
+  if (!isReadOnly(segment) || !basesInside(segment, facts, readableFolders(facts))) return undefined
   // A repository's own configuration names programs, so git is only plain in a folder that a person chose.
   if (segment.words[0]?.value === "git" && !segment.bases?.every((base) => facts.roots.includes(base))) return undefined
-  const named = unit.bySegment.get(segment)!.filter(({ from }) => from === "operand")
-  if (hidesFromGuards(named, coverage)) return undefined
-  if (files.length === 0) return {}
-  const words = [literalWord("cat"), literalWord("--"), ...files.map(lookUpFolder)]
-  const reads = segmentPaths({ ...segment, words, redirects: [] }, facts, unit.target)
-  return allCovered(reads.map((path) => coverPath({ ...path, from: "redirect" }, coverage)))
-}
-
-/** A glob in the last part of a path only lists its folder. */
-function lookUpFolder(word: ShellWord): ShellWord {
-  return /[*?[].*\//.test(word.value ?? "") ? word : { ...word, glob: false }
+  const named = (unit.bySegment.get(segment) ?? []).filter(({ from }) => from === "operand")
+  const paths = onlyLists(segment) ? named.map((path) => (path.listed ? { ...path, exact: true } : path)) : named
+  if (hidesFromGuards(paths, coverage)) return undefined
+  if (opensFolders(segment) && paths.some(({ places }) => places.some(({ directory }) => directory))) return undefined
+  return allCovered(
+    paths.filter(({ loose }) => !loose).map((path) => coverPath({ ...path, from: "redirect" }, coverage)),
+  )
 }
 
 function basesInside({ bases }: Segment, facts: PermissionFacts, folders: readonly string[]): boolean {
@@ -156,11 +157,13 @@ function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | und
   const views = viewsOf(segment)
   if (views.length === 0) return undefined
   const outside = unit.bySegment.get(segment)!.filter((path) => {
-    return path.from === "operand" && path.access === "write" && !liesIn(path, facts.roots)
+    return path.from === "operand" && (path.access === "write" || path.steers) && !liesIn(path, facts.roots)
   })
   const names = namesOf(coverage.call)
   const rules = new Set(views.flatMap(({ text }) => coverage.allow(names, firstWord(text))))
   const rule = [...rules].find((one) => {
+    // A person granted the words; what is fed to them was not shown.
+    if (segment.fed && one.source.granted !== undefined) return false
     return one.commands().some((pattern) => {
       const view = views.find(({ text }) => matchesWildcard(pattern, text))
       if (view === undefined) return false
@@ -168,7 +171,8 @@ function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | und
       // What a wildcard let in may not write where no rule on paths lets it.
       if (reach < view.needs || (reach < Infinity && !outside.every((path) => coverPathByRule(path, coverage))))
         return false
-      const further = segment.inner.filter(({ at }) => reach < (view.ends[at] ?? Infinity))
+      if (leadsBack(view, reach)) return false
+      const further = segment.inner.filter(({ at, owned }) => !owned && reach < (view.ends[at] ?? Infinity))
       return further.every(({ segments }) => coverList(segments, coverage))
     })
   })
@@ -177,6 +181,13 @@ function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | und
 
 function firstWord(text: string): string {
   return /^\S*/.exec(text)![0]
+}
+
+/** `src/*` does not stand for `src/../x`: the word that a wildcard goes on with climbs out of what was named. */
+function leadsBack({ text, ends }: View, reach: number): boolean {
+  const end = ends.find((one) => reach < one)
+  if (end === undefined || /^\s?$/.test(text[reach - 1] ?? "")) return false
+  return /(?:^|\/)\.\.(?:\/|$)/.test(text.slice(reach, end).replace(/["'\\]/g, ""))
 }
 
 /** How far the pattern names the text letter by letter. */
@@ -189,8 +200,11 @@ function coverThrough(segment: Segment, coverage: SegmentCoverage): Covered | un
   const inner = clearInner(segment)
   if (inner === undefined) return undefined
   // The words that xargs adds are not known, so that only a rule may speak for its command.
-  const fed = segment.words[0]?.value === "xargs"
-  return coverList(inner, fed ? { ...coverage, classifier: false, mode: "none" } : coverage)
+  return coverList(inner, feedsWords(segment) ? { ...coverage, classifier: false, mode: "none" } : coverage)
+}
+
+function feedsWords({ words }: Segment): boolean {
+  return programOf(words)?.row.runs?.feeds === true
 }
 
 function clearInner(segment: Segment): readonly Segment[] | undefined {
@@ -218,23 +232,36 @@ function viewsOf(segment: Segment): View[] {
 }
 
 function viewOf({ words }: Segment, prefix: readonly string[]): View {
-  const running = runningWords.get(programName(words))
+  const running = runningWords(words)
+  // No word makes such a program do anything else, so that what a command prints is as good as any other.
+  const free = programOf(words)?.row.plain?.fed === true
   let text = prefix.join(" ")
   let needs = 0
   const ends = words.map((word, i) => {
     text += (text === "" ? "" : " ") + (i === 0 ? word.value! : word.raw)
     // With variables in front the literal part must name the program too: `* --version` says nothing about them.
-    if (isOpen(word) || (i > 0 ? running?.test(word.value ?? "") : prefix.length > 0)) needs = text.length
+    if ((isOpen(word) && !(free && i > 0 && word.printed)) || (i > 0 ? running?.has(i) : prefix.length > 0))
+      needs = text.length
     return text.length
   })
   return { text, needs: words.length === 0 ? Infinity : needs, ends }
 }
 
+/** The words by which the program runs another one, or code; an allow rule has to name them letter by letter. */
+function runningWords(words: readonly ShellWord[]): ReadonlySet<number> | undefined {
+  const program = programOf(words)
+  if (program === undefined) return undefined
+  const { row, match, before } = program
+  const options = [...before, match].flatMap(({ hits }) => hits.filter(({ option }) => RUNS.has(option.effect)))
+  const places = options.map(({ at }) => at)
+  for (const [i, word] of words.entries()) if (isRunningCode(program.name, word)) places.push(i)
+  if (row.running) for (const [i, word] of words.entries()) if (row.running.test(word.value ?? "")) places.push(i)
+  return new Set(places)
+}
+
+const RUNS: ReadonlySet<Effect> = new Set(["run", "code"])
+
 /** Known only when the command runs, or not what it looks like. */
 function isOpen({ value, raw }: ShellWord): boolean {
   return value === undefined || (value.includes("\n") && !raw.includes("\n"))
-}
-
-function setsHarmlessly({ assignments }: Segment): boolean {
-  return assignments.every(({ name, word }) => HARMLESS_VARIABLES.test(name) && word.value !== undefined)
 }

@@ -4,10 +4,11 @@
  * Invariant: data only; who may answer is said once, and every part is asked the same way.
  */
 import type { PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
-import { cutPath, matchesPath } from "./path-pattern.ts"
+import { cutPath, matchesPath, type PathParts } from "./path-pattern.ts"
 import { isBelow, isInside, readableFolders } from "./place.ts"
-import { findRefusalBelow, namesOf, PATH_RULES } from "./refuse.ts"
+import { foldersOf, mayRefuseBelow, namesOf, PATH_RULES } from "./refuse.ts"
 import type { RuleSet } from "./rule.ts"
+import { rulesFor } from "./rule-table.ts"
 import type { CompiledRule } from "./specifier.ts"
 import type { PathUnit } from "./unit.ts"
 
@@ -16,8 +17,8 @@ export interface Coverage {
   call: PermissionCall
   rules: RuleSet
   facts: PermissionFacts
-  /** Allow rules that speak of one of the names; with `word`, those that may fit a command that begins with it. */
-  allow(names: readonly string[], word?: string): readonly CompiledRule[]
+  /** Allow rules that speak of one of the names; those that may fit a path, or a command that begins with a word. */
+  allow(names: readonly string[], near?: string | PathParts): readonly CompiledRule[]
   /** `--allow-…` flags. */
   flags: boolean
   /** Reading in the working folders. */
@@ -46,14 +47,15 @@ export function coverPath(unit: PathUnit, coverage: Coverage): Covered | undefin
 export function coverPathByRule(unit: PathUnit, coverage: Coverage): Covered | undefined {
   const { call, facts } = coverage
   const flags = coverage.flags ? coverage.rules.allow.flags : []
-  const flag = flags.find(
-    ({ kind, value }) => kind === "all" || (kind === unit.access && (value === undefined || liesIn(unit, [value]))),
-  )
+  const flag = flags.find((one) => {
+    return one.kind === "all" || (one.kind === unit.access && (one.value === undefined || liesIn(unit, foldersOf(one))))
+  })
   if (flag) return { rule: flag.source }
   // Who may edit a file with a tool may read it; a command reads by the rules on reading alone.
   const names =
     unit.from === "tool" ? [...namesOf(call), PATH_RULES[unit.access], PATH_RULES.write] : [PATH_RULES[unit.access]]
-  const rules = coverage.allow(names)
+  // A rule has to fit every place, and so this one.
+  const rules = coverage.allow(names, unit.places[0]?.known[0])
   const rule = rules.find((one) =>
     one.specifier === undefined ? allowsAnywhere(one, unit, coverage) : allowsPath(one, unit, facts),
   )
@@ -87,8 +89,9 @@ export function liesIn(unit: PathUnit, folders: readonly string[]): boolean {
 /** A folder that is read with all that is in it, some of which a deny or ask rule may refuse. */
 function hidesRefused(unit: PathUnit, { rules, facts }: Coverage): boolean {
   if (!unit.recursive) return false
-  const cwd = cutPath(facts.cwd)
-  return [rules.deny, rules.ask].some((table) => findRefusalBelow(unit, table, cwd) !== undefined)
+  const ordered = rules.ordered.flatMap(({ rules: list }) => list.filter(({ source }) => source.behavior !== "allow"))
+  const listed = [rules.deny, rules.ask].flatMap((table) => rulesFor(table, [PATH_RULES.read]))
+  return mayRefuseBelow(unit, { rules: [...listed, ...ordered], flags: rules.deny.flags }, cutPath(facts.cwd))
 }
 
 /** True when a guard on paths is set, and one of these paths cannot be held against it. */

@@ -5,6 +5,7 @@
  *
  * Trail: 3 of 6, from dispatch.ts, next hook.ts.
  */
+import { broadnessOf, withoutBroadRules } from "./broad-rule.ts"
 import { coverAll, isReadOnlyCall } from "./cover.ts"
 import type { Coverage } from "./coverage.ts"
 import {
@@ -16,16 +17,19 @@ import {
   type PermissionFacts,
   type RuleSource,
 } from "./decision.ts"
+import { exactRules } from "./exact.ts"
 import { passesFilters } from "./filter.ts"
-import { floorOfCommand, floorOfWrite } from "./floor.ts"
-import { orderedMatch } from "./ordered.ts"
-import { protectionOf } from "./protected.ts"
-import { describeCall, describeRule, describeTarget, howToAllow, suggestRules } from "./reason.ts"
+import { floorOfUnits } from "./floor.ts"
+import { type OrderedMatch, orderedMatch } from "./ordered.ts"
+import { whyProtected } from "./protected.ts"
+import { describeCall, describeRule, describeTarget, firstUncovered, howToAllow } from "./reason.ts"
 import { findRefusal, namesOf, type RuleMatch } from "./refuse.ts"
 import { compileGrant, type RuleSet } from "./rule.ts"
-import { commandRulesFor, rulesFor } from "./rule-table.ts"
-import type { CompiledRule } from "./specifier.ts"
-import { pathsOf, type Unit, unitsOf } from "./unit.ts"
+import type { PathParts } from "./path-pattern.ts"
+import { commandRulesFor, pathRulesFor, type RuleTable, rulesFor } from "./rule-table.ts"
+import { type CompiledRule, once } from "./specifier.ts"
+import { whyNot } from "./trace.ts"
+import { hintsOf, pathsOf, targetOfPath, type Unit, unitsOf } from "./unit.ts"
 
 /** What one conversation or step adds to the rules of the run. */
 export interface DecideExtra {
@@ -45,7 +49,11 @@ interface Subject {
   facts: PermissionFacts
   filters: readonly (readonly string[])[]
   units: readonly Unit[]
+  /** The same and what the call only hints at, for rules that refuse. */
+  guarded: readonly Unit[]
   coverage: Coverage
+  /** What the ordered list says. */
+  listed(): OrderedMatch | undefined
 }
 
 interface Match {
@@ -62,8 +70,9 @@ const SOURCES: Record<(typeof DECISION_SOURCES)[number], (subject: Subject) => M
   floor,
   deny: (subject) => denyRule(subject) ?? filters(subject),
   plan,
-  ask: askRule,
-  protected: protectedPath,
+  // What the ordered list denies, no question of another source may open.
+  ask: (subject) => (listDenies(subject) ? undefined : askRule(subject)),
+  protected: (subject) => (listDenies(subject) ? undefined : protectedPath(subject)),
   rules: orderedRules,
   classifier: plainlySafe,
   allow: allowRule,
@@ -87,8 +96,13 @@ export function decide(
       continue
     }
     const match = SOURCES[source](subject)
-    trace.push({ source, outcome: match ? "match" : "no match", ...pick(match) })
     if (match) decided = { ...match, source }
+    const why = match
+      ? pick(match)
+      : {
+          reason: whyNot(source, { rules, facts, isWhole: call.targets.length === 0, listDenies: listDenies(subject) }),
+        }
+    trace.push({ source, outcome: match ? "match" : "no match", ...why })
   }
   // The last source always answers.
   const { behavior, reason, source, mend } = decided!
@@ -103,9 +117,12 @@ export function suggestGrants(
   facts: PermissionFacts,
   extra: DecideExtra = {},
 ): string[] {
-  if (decision.behavior !== "ask" || decision.source !== "approval") return []
+  if (decision.behavior !== "ask" || (decision.source !== "approval" && decision.source !== "mode")) return []
   const { units, coverage } = createSubject(call, rules, facts, extra)
-  return suggestRules(units, coverage)
+  const exact = exactRules(units, coverage)
+  const granted = exact.map((text): RuleSource => ({ text, behavior: "allow", scope: "session" }))
+  const after = decide(call, rules, facts, { ...extra, grants: [...(extra.grants ?? []), ...granted] })
+  return after.behavior === "allow" ? exact : []
 }
 
 /** A decision to ask that nobody answered, as the denial that it is then. */
@@ -122,40 +139,44 @@ function pick(match: Match | undefined): { rule?: RuleSource; target?: NonNullab
   return { ...(match?.rule && { rule: match.rule }), ...(match?.target && { target: match.target }) }
 }
 
-function createSubject(call: PermissionCall, rules: RuleSet, facts: PermissionFacts, extra: DecideExtra): Subject {
+function createSubject(call: PermissionCall, given: RuleSet, facts: PermissionFacts, extra: DecideExtra): Subject {
+  const suspends = facts.mode === "auto" || facts.belowAuto === true
+  const rules = suspends ? withoutBroadRules(given, call) : given
+  const isBroad = suspends ? broadnessOf(call) : () => false
   const grants = (extra.grants ?? [])
     .map((source) => compileGrant(source, rules.anchors))
     .filter((rule): rule is CompiledRule => rule !== undefined && rule.source.behavior === "allow")
-  const allow = (names: readonly string[], word?: string) => [
-    ...(word === undefined ? rulesFor(rules.allow, names) : commandRulesFor(rules.allow, names, new Set([word]))),
-    ...grants.filter((rule) => names.some((name) => rule.speaksOf(name))),
-  ]
+  const allow: Coverage["allow"] = (names, near) => {
+    const own = rulesNear(rules.allow, names, near)
+    const granted = grants.filter((rule) => names.some((name) => rule.speaksOf(name)))
+    const found = granted.length === 0 ? own : [...own, ...granted]
+    return suspends ? found.filter((rule) => !isBroad(rule)) : found
+  }
   const coverage: Coverage = { call, rules, facts, allow, flags: true, classifier: true, mode: "none" }
-  return { call, rules, facts, filters: extra.filters ?? [], units: unitsOf(call, facts), coverage }
+  const units = unitsOf(call, facts)
+  const guarded = [...units, ...hintsOf(call, facts)]
+  const listed = once(() => orderedMatch(rules.ordered, guarded, coverage))
+  return { call, rules, facts, filters: extra.filters ?? [], units, guarded, coverage, listed }
+}
+
+function rulesNear(
+  table: RuleTable,
+  names: readonly string[],
+  near: string | PathParts | undefined,
+): readonly CompiledRule[] {
+  if (near === undefined) return rulesFor(table, names)
+  return typeof near === "string" ? commandRulesFor(table, names, new Set([near])) : pathRulesFor(table, names)([near])
 }
 
 function floor({ units, facts }: Subject): Match | undefined {
-  for (const unit of units) {
-    const hit = unit.kind === "command" ? floorOfCommand(unit.analysis, facts)?.reason : floorOfTool(unit, facts)
-    if (hit !== undefined) {
-      const reason = `No agent may do this: ${hit}. No rule can allow it; reach the goal without it, or ask the person to do it`
-      return { behavior: "deny", reason, target: unit.target }
-    }
-  }
-  return undefined
+  const hit = floorOfUnits(units, facts)
+  if (hit === undefined) return undefined
+  const reason = `No agent may do this: ${hit.reason}. No rule can allow it; reach the goal without it, or ask the person to do it`
+  return { behavior: "deny", reason, target: hit.target }
 }
 
-function floorOfTool(unit: Unit, facts: PermissionFacts): string | undefined {
-  if (unit.kind !== "path" || unit.access !== "write") return undefined
-  for (const place of unit.places) {
-    const reason = floorOfWrite(place, unit.change, facts)
-    if (reason !== undefined) return `it writes "${unit.written}": ${reason}`
-  }
-  return undefined
-}
-
-function denyRule({ call, units, rules, facts }: Subject): Match | undefined {
-  const found = findRefusal(call, units, rules.deny, facts)
+function denyRule({ call, guarded, rules, facts }: Subject): Match | undefined {
+  const found = findRefusal(call, guarded, rules.deny, facts)
   if (found === undefined) return undefined
   const what = describeTarget(call, found.target)
   return {
@@ -179,13 +200,22 @@ function filters({ call, units, filters: lists, coverage, rules }: Subject): Mat
 }
 
 function plan({ call, units, facts }: Subject): Match | undefined {
+  if (call.leavesPlan) return planExit(facts)
   if (facts.mode !== "plan" || isReadOnlyCall(call, units)) return undefined
   const reason = `This is plan mode, and ${describeCall(call)} is not read-only. Look around, then put the change into the plan`
   return { behavior: "deny", reason }
 }
 
-function askRule({ call, units, rules, facts }: Subject): Match | undefined {
-  const found = findRefusal(call, units, rules.ask, facts)
+/** A plan is for a person to approve. */
+function planExit(facts: PermissionFacts): Match {
+  if (facts.mode !== "plan")
+    return { behavior: "deny", reason: "There is no plan mode to leave: go on with the work as the mode allows" }
+  if (facts.canAsk) return { behavior: "ask", reason: "The plan is ready. Once it is approved, plan mode ends" }
+  return { behavior: "deny", reason: "A plan needs a person's approval, and nobody can answer here" }
+}
+
+function askRule({ call, guarded, rules, facts }: Subject): Match | undefined {
+  const found = findRefusal(call, guarded, rules.ask, facts)
   return (
     found && onlyPerson(facts, found, `${describeRule(found.rule)} asks about ${describeTarget(call, found.target)}`)
   )
@@ -193,16 +223,10 @@ function askRule({ call, units, rules, facts }: Subject): Match | undefined {
 
 function protectedPath({ call, units, facts }: Subject): Match | undefined {
   for (const path of pathsOf(units)) {
-    if (path.access !== "write" || path.loose) continue
-    const kinds = path.places.map((place) => protectionOf(place, facts))
-    const found = kinds.find((kind) => kind === "configures") ?? kinds.find((kind) => kind !== undefined)
-    if (found === undefined || (facts.mode === "bypassPermissions" && found === "protected")) continue
-    const why = found === "configures" ? "it configures agents" : "what it holds may run later"
-    return onlyPerson(
-      facts,
-      { target: path.target },
-      `Writing "${path.written}" with ${call.tool} needs a person's answer: ${why}`,
-    )
+    const why = whyProtected(path, facts)
+    if (why === undefined) continue
+    const reason = `Writing "${path.written}" with ${call.tool} needs a person's answer: ${why}`
+    return onlyPerson(facts, { target: targetOfPath(path) }, reason)
   }
   return undefined
 }
@@ -215,8 +239,12 @@ function onlyPerson(facts: PermissionFacts, found: Partial<RuleMatch>, reason: s
   return { behavior: "ask", ...found, reason }
 }
 
-function orderedRules({ call, units, rules, facts, coverage }: Subject): Match | undefined {
-  const found = orderedMatch(rules.ordered, units, coverage)
+function listDenies({ listed }: Subject): boolean {
+  return listed()?.behavior === "deny"
+}
+
+function orderedRules({ call, facts, listed }: Subject): Match | undefined {
+  const found = listed()
   if (found === undefined) return undefined
   const reason = `${describeRule(found.rule)} decides about ${describeTarget(call, found.target)}`
   return found.behavior === "ask" ? onlyPerson(facts, found, reason) : { ...found, reason }
@@ -236,9 +264,15 @@ function allowRule({ call, units, coverage }: Subject): Match | undefined {
 function mode({ call, units, facts, coverage }: Subject): Match | undefined {
   if (facts.mode === "bypassPermissions") return { behavior: "allow", reason: "The mode bypassPermissions asks nobody" }
   if (facts.mode === "acceptEdits" || facts.mode === "auto") {
-    const covered = coverAll(units, { ...coverage, mode: facts.mode === "acceptEdits" ? "all" : "tools" })
+    const covered = coverAll(units, {
+      ...coverage,
+      mode: facts.mode === "acceptEdits" && !facts.belowAuto ? "all" : "tools",
+    })
     if (covered)
       return { behavior: "allow", reason: `The mode ${facts.mode} lets edits inside the working folders pass` }
+  }
+  if (facts.mode === "auto") {
+    return { behavior: "ask", reason: `The mode auto leaves ${describeCall(call)} to the safety classifier` }
   }
   if (facts.mode !== "dontAsk") return undefined
   const mend = howToAllow(units, coverage)
@@ -247,8 +281,10 @@ function mode({ call, units, facts, coverage }: Subject): Match | undefined {
 
 function approval({ call, units, facts, coverage }: Subject): Match {
   const mend = howToAllow(units, coverage)
-  if (facts.canAsk) return { behavior: "ask", mend, reason: noRule(call) }
-  return { behavior: "deny", mend, reason: `${noRule(call)}, and nobody can answer here: ${mend}` }
+  const target = firstUncovered(units, coverage)
+  const where = target ? { target } : {}
+  if (facts.canAsk) return { behavior: "ask", mend, reason: noRule(call), ...where }
+  return { behavior: "deny", mend, reason: `${noRule(call)}, and nobody can answer here: ${mend}`, ...where }
 }
 
 function noRule(call: PermissionCall): string {

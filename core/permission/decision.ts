@@ -3,7 +3,7 @@
  *
  * Invariant: a decision always says which source decided; the same object goes to events, `explain` and transcripts.
  */
-import type { PermissionMode, Target } from "../tool.ts"
+import type { AgentIdentity, PermissionMode, Target } from "../tool.ts"
 
 export type Behavior = "allow" | "ask" | "deny"
 
@@ -42,7 +42,12 @@ export interface RuleSource extends Origin {
   behavior: Behavior
   /** Set: an entry of the ordered list `permissions.rules`, in which the first match decides. */
   ordered?: true
+  /** A person granted it when asked: on this day (ISO 8601, UTC). */
+  granted?: string
 }
+
+/** What decided: a target of the call or, of a command, the simple command, operand or redirect in it. */
+export type DecidedTarget = Target & { part?: "segment" | "operand" | "redirect" }
 
 /** What was decided about one call, and why. */
 export interface Decision {
@@ -54,7 +59,7 @@ export interface Decision {
   mend?: string
   rule?: RuleSource
   /** Which part of the call decided. */
-  target?: Target
+  target?: DecidedTarget
   trace: DecisionStep[]
 }
 
@@ -63,7 +68,9 @@ export interface DecisionStep {
   source: DecisionSource
   outcome: "no match" | "match" | "not reached"
   rule?: RuleSource
-  target?: Target
+  target?: DecidedTarget
+  /** Of a source that said nothing: why it did not, in one clause. */
+  reason?: string
 }
 
 /** A call as the permission layer sees it: the tool by what it declares, not by what it is. */
@@ -73,7 +80,11 @@ export interface PermissionCall {
   input: unknown
   readOnly: boolean
   targets: readonly Target[]
-  /** The tool leaves files that a rule refuses out of its result by itself, so it may search a folder that holds some. */
+  /** Of a tool that says nothing of files: parameters that look like some. Guards look at them, and nobody has to allow them. */
+  hints?: readonly Target[]
+  /** It hands in a plan, whose approval ends plan mode. */
+  leavesPlan?: boolean
+  /** The tool leaves files that a rule refuses out of its result, where it is handed the test for them. */
   skipsDenied?: boolean
 }
 
@@ -81,16 +92,24 @@ export interface PermissionCall {
 export interface ResolvedPath {
   lexical: string
   real: string
-  /** Further places that the same text may lead to: `..` behind a symlink, read as the operating system reads it. */
+  /** Further places that the same text may lead to: `..` behind a symlink as the system reads it. */
   others?: readonly string[]
+  /** Places for guards alone, where a tool looks that does not go by this: a folder named `~` in the current one. */
+  guarded?: readonly string[]
+  /** Its last part is a symlink. */
+  link?: boolean
   /** It is a folder. */
   directory?: boolean
+  /** Something stands there that is no folder. */
+  file?: boolean
 }
 
 /** What `decide` may know beside the rules; resolved before it is called, so that it stays pure. */
 export interface PermissionFacts {
   aborted: boolean
   mode: PermissionMode
+  /** This mode or one above it is `auto`: neither broad rules nor edits by commands spare the safety classifier. */
+  belowAuto?: boolean
   /** Absolute, real. The agent's current directory. */
   cwd: string
   /** Absolute, real paths of the folders the agent works in, and of the run's own result folder (`readRoots`). */
@@ -104,11 +123,21 @@ export interface PermissionFacts {
   stateFolders?: readonly string[]
   /** Absolute, real files and folders that configure sous, beside those it knows by name; bypass mode asks for them too. */
   configures?: readonly string[]
+  /** Absolute, real: the folder of the toolkit that runs, by which its own command line is known. */
+  toolkit?: string
   /** For each path target by its written path, for each path in a command by its lexical one. What is missing is unknown. */
   paths: ReadonlyMap<string, ResolvedPath>
   /** True when somebody could answer a question. */
   canAsk: boolean
+  /** True in a run: a tool is handed the test of each file that it finds, so that a search may leave refused ones out. */
+  filtersReads?: boolean
 }
+
+/** Who asks, and so who gets what is granted. `id` is the conversation's: all main agents of a run share one. */
+export type Grantee = AgentIdentity
+
+/** How far an answer reaches beyond the call: this conversation, this project, or the step of a fan-out in this run. */
+export type GrantReach = "session" | "project" | "step"
 
 /** A question to a person, a host or a hook. */
 export interface ApprovalRequest {
@@ -117,7 +146,7 @@ export interface ApprovalRequest {
   tool: string
   input: unknown
   decision: Decision
-  agent: { id: string; type: string; depth: number; step?: string }
+  agent: Grantee
   /** The rules that `always` would add, one for each part that needed it; empty when there is no exact one. */
   suggestions: string[]
 }
@@ -129,6 +158,10 @@ export interface ApprovalAnswer {
   message?: string
   /** Changed input; goes through check and decide again. */
   input?: unknown
-  /** Keep the request's suggestions as allow rules for this conversation. */
-  remember?: "session"
+  /** Rules to allow for this conversation, instead of the suggestions. */
+  rules?: readonly string[]
+  /** For a plan: the mode to go on in; left out: the one from before plan mode. Only a person's counts. */
+  mode?: "default" | "acceptEdits"
+  /** Keep the request's suggestions as allow rules, so far. */
+  remember?: GrantReach
 }

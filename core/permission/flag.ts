@@ -14,21 +14,32 @@ export type FlagSet = { [K in FlagKind]?: true | string[] }
 
 /** The `--allow-…` and `--deny-…` flags of one start; `all` is `-A`. */
 export interface FlagGrants {
-  allow: FlagSet & { all?: boolean }
-  deny: FlagSet
+  allow?: FlagSet & { all?: boolean }
+  deny?: FlagSet
 }
 
 /** One flag with one value, ready to be matched. `value` undefined: everything of the kind. */
 export interface FlagRule {
   kind: "read" | "write" | "run" | "net" | "all"
   value: string | undefined
+  /** Where a path leads when that is another place: whoever names a link means what is behind it too. */
+  real?: string
   source: RuleSource
 }
 
+/** Where an absolute path leads when links are followed. */
+export type Follow = (path: string) => string | undefined
+
 /** Spells the flags out as rules of the CLI scope; paths become absolute. */
-export function compileFlags(flags: FlagGrants, cwd: string): FlagRule[] {
-  const all: FlagRule[] = flags.allow.all ? [flagRule("all", "allow", undefined, "-A")] : []
-  return [...all, ...spellOut(flags.allow, "allow", cwd), ...spellOut(flags.deny, "deny", cwd)]
+export function compileFlags(flags: FlagGrants, cwd: string, options: { follow?: Follow } = {}): FlagRule[] {
+  const { allow = {}, deny = {} } = flags
+  const all: FlagRule[] = allow.all ? [flagRule("all", "allow", undefined, "-A")] : []
+  const rules = [...all, ...spellOut(allow, "allow", cwd), ...spellOut(deny, "deny", cwd)]
+  return rules.map((rule) => {
+    const isPath = rule.kind === "read" || rule.kind === "write"
+    const real = isPath && rule.value !== undefined ? options.follow?.(rule.value) : undefined
+    return real === undefined || real === rule.value ? rule : { ...rule, real }
+  })
 }
 
 function spellOut(set: FlagSet, behavior: Behavior, cwd: string): FlagRule[] {

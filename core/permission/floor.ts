@@ -1,31 +1,82 @@
 /**
  * A command or a path → why no agent may do this at all, whatever rules, hooks and modes say.
  *
- * Invariant: small and not configurable; guesses count, so that a variable, a wrapper or a symlink changes nothing.
+ * Invariant: small and not configurable; guesses count, so that a variable, a wrapper or a symlink changes nothing. A
+ * word that could be anything is no guess: what is asked about elsewhere is not denied here.
  */
-import { dirname, resolve } from "node:path"
-import type { PermissionFacts } from "./decision.ts"
+import type { DecidedTarget, PermissionFacts } from "./decision.ts"
+import { floorOfDelete, floorOfRights } from "./floor-delete.ts"
+import { floorOfProgram } from "./floor-program.ts"
 import { absolutePaths, type Operand, operandsOf, withoutGlob } from "./operand.ts"
-import { cutPath, matchesPath, type PathParts, parsePathPattern } from "./path-pattern.ts"
+import { cutPath, type PathParts } from "./path-pattern.ts"
 import { createPlace, isBelow, type Place } from "./place.ts"
 import type { Analysis, Segment } from "./segment.ts"
-import { type ShellWord, splitWords } from "./shell-word.ts"
+import { splitWords } from "./shell-word.ts"
+import { targetOfSegment, type Unit } from "./unit.ts"
 import { programName } from "./wrapper.ts"
 
 /** Why the command crosses the floor, and the part that does. */
 export interface FloorHit {
   reason: string
   segment?: Segment
+  /** The file that would be written, and how the command names it. */
+  file?: Pick<Operand, "written" | "from">
+}
+
+/** A simple command, read once for all that look at it. */
+export interface FloorCommand {
+  segment: Segment
+  /** Its words, those that fall apart at blanks cut. */
+  words: ReturnType<typeof splitWords>
+  /** The program without its folder. */
+  name: string
+  /** The other words, as they may turn out. */
+  args: readonly string[]
+  analysis: Analysis
+  facts: PermissionFacts
+}
+
+/** Looks at every command and every file that would be written. `target`: the part that crosses the floor. */
+export function floorOfUnits(
+  units: readonly Unit[],
+  facts: PermissionFacts,
+): { reason: string; target: DecidedTarget } | undefined {
+  for (const unit of units) {
+    const hit = unit.kind === "command" ? floorOfCommand(unit.analysis, facts) : floorOfTool(unit, facts)
+    if (hit !== undefined) return { reason: hit.reason, target: targetOf(hit, unit) }
+  }
+  return undefined
+}
+
+function targetOf({ file, segment }: FloorHit, unit: Unit): DecidedTarget {
+  if (file) return { kind: "path", access: "write", path: file.written, part: file.from }
+  return segment && unit.kind === "command" ? targetOfSegment(segment, unit) : unit.target
+}
+
+function floorOfTool(unit: Unit, facts: PermissionFacts): FloorHit | undefined {
+  if (unit.kind !== "path" || unit.access !== "write") return undefined
+  for (const place of unit.places) {
+    const reason = floorOfWrite(place, unit.change, facts)
+    if (reason !== undefined) return { reason: `it writes "${unit.written}": ${reason}` }
+  }
+  return undefined
 }
 
 /** Looks at every command in it, inner ones too. */
 export function floorOfCommand(analysis: Analysis, facts: PermissionFacts): FloorHit | undefined {
   if (analysis.forkBomb) return { reason: "it is a fork bomb" }
   for (const segment of analysis.all) {
-    const reason = floorOfSegment(segment, facts)
-    if (reason !== undefined) return { reason, segment }
+    const placed = segment.bases ? segment : { ...segment, bases: mayHaveMovedTo(analysis) }
+    const hit = floorOfSegment(placed, analysis, facts)
+    if (hit !== undefined) return { ...hit, segment }
   }
   return undefined
+}
+
+/** Where a command stands whose folder is not known: the absolute folders that its moves may name. */
+function mayHaveMovedTo({ all }: Analysis): string[] {
+  const moves = all.filter(({ words }) => /^(?:cd|pushd|chdir)$/.test(programName(words)))
+  return moves.flatMap(({ words }) => words.slice(1).flatMap(({ guesses }) => absolutePaths([], guesses)))
 }
 
 /** Looks at a path that would be written. `change`: it would be removed, moved or get other rights. */
@@ -35,93 +86,22 @@ export function floorOfWrite(place: Place, change: boolean, facts: PermissionFac
   return folder === undefined ? undefined : `${folder} belongs to the system`
 }
 
-function floorOfSegment(segment: Segment, facts: PermissionFacts): string | undefined {
+function floorOfSegment(segment: Segment, analysis: Analysis, facts: PermissionFacts): FloorHit | undefined {
   const words = splitWords(segment.words)
-  const name = programName(words)
-  return (
-    floorOfProgram(name, words) ??
-    floorOfDelete(name, words, segment, facts) ??
-    floorOfRights(name, words, segment, facts) ??
-    floorOfFiles(segment, facts)
-  )
-}
-
-const OWN_COMMANDS = new Set(["trust", "answer", "permissions", "add", "update", "run", "watch", "resume"])
-const PACKAGE_RUNNERS = /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun)$/
-const SCRIPT_RUNNERS = /^(?:node|nodejs|tsx|deno|bun)$/
-
-function floorOfProgram(name: string, words: readonly ShellWord[]): string | undefined {
-  if (/^mkfs(?:\.|$)|^(?:mke2fs|mkswap|wipefs|blkdiscard)$/.test(name)) return "it formats a device"
-  if (/^(?:shutdown|reboot|halt|poweroff)$/.test(name)) return "it switches the machine off"
   const args = words.slice(1).map((word) => word.guesses[0]!)
-  if (/^(?:init|telinit)$/.test(name) && /^[06]$/.test(args[0] ?? "")) return "it switches the machine off"
-  if (name === "systemctl" && args.some((arg) => /^(?:poweroff|reboot|halt|kexec|soft-reboot)$/.test(arg))) {
-    return "it switches the machine off"
-  }
-  const own = ownCommand(name, args)
-  return own === undefined ? undefined : `"sous ${own}" is a person's command, not an agent's`
+  const command: FloorCommand = { segment, words, name: programName(words), args, analysis, facts }
+  const reason = floorOfProgram(command) ?? floorOfDelete(command) ?? floorOfRights(command)
+  return reason === undefined ? floorOfFiles(segment, facts) : { reason }
 }
 
-/** The command of sous that would be run from inside a run. */
-function ownCommand(name: string, args: readonly string[]): string | undefined {
-  const isSous = (arg: string) =>
-    (PACKAGE_RUNNERS.test(name) && /^sous(?:@.*)?$/.test(arg)) ||
-    (SCRIPT_RUNNERS.test(name) && /(?:^|\/)sous(?:\/.*cli\.[jt]s)?$/.test(arg))
-  const at = args.findIndex(isSous)
-  if (name !== "sous" && at < 0) return undefined
-  let value = false
-  for (const arg of args.slice(at + 1)) {
-    if (arg.startsWith("-")) {
-      value = !arg.includes("=")
-      continue
-    }
-    if (OWN_COMMANDS.has(arg)) return arg
-    if (!value) return undefined
-    value = false
-  }
-  return undefined
-}
-
-function floorOfDelete(name: string, words: readonly ShellWord[], segment: Segment, facts: PermissionFacts) {
-  const args = words.slice(1)
-  const texts = args.map((word) => word.guesses[0]!)
-  const forced = texts.some((text) => /^-[A-Za-z]*[rRf]|^--(?:r|f)/.test(text))
-  const deletes = (/^(?:rm|srm)$/.test(name) && forced) || name === "rmdir" || (name === "mv" && args.length > 1)
-  const finds =
-    name === "find" &&
-    texts.some(
-      (text, i) =>
-        text === "-delete" || (/^-(?:exec|ok)/.test(text) && /(?:^|\/)(?:rm|shred|unlink)$/.test(texts[i + 1] ?? "")),
-    )
-  if (!deletes && !finds) return undefined
-  const stop = finds
-    ? texts.findIndex((text) => /^-(?![HLPDO])/.test(text))
-    : name === "mv"
-      ? args.length - 1
-      : args.length
-  const targets = args.slice(0, stop).filter((word) => !word.guesses[0]!.startsWith("-"))
-  const hit = targets.find((word) => isVital(word, segment, facts))
-  if (hit) return `it deletes "${hit.raw}", on which the machine, its user or this run stands`
-  return finds && targets.length === 0 && segment.bases?.some((base) => isVitalPath(base, facts))
-    ? "it deletes what is below the current folder"
-    : undefined
-}
-
-function floorOfRights(name: string, words: readonly ShellWord[], segment: Segment, facts: PermissionFacts) {
-  if (!/^(?:chmod|chown|chgrp)$/.test(name)) return undefined
-  if (!words.some((word) => /^-[A-Za-z]*R|^--recursive/.test(word.guesses[0]!))) return undefined
-  const hit = words.slice(1).find((word) => {
-    return pathsOf(word, segment).some((path) => path === "/" || (facts.home !== "" && path === resolve(facts.home)))
-  })
-  return hit ? `it changes the rights of everything below "${hit.raw}"` : undefined
-}
-
-function floorOfFiles(segment: Segment, facts: PermissionFacts): string | undefined {
+function floorOfFiles(segment: Segment, facts: PermissionFacts): FloorHit | undefined {
   for (const operand of operandsOf(segment)) {
-    if (operand.access !== "write" || operand.emptied) continue
+    if (operand.access !== "write") continue
+    // Empty, a variable in front leaves another folder; behind a folder it names something in it, whatever it is.
+    if (operand.emptied && !/^(?:[\w-]+=)?["']?\//.test(operand.written)) continue
     for (const place of placesOf(operand, segment, facts)) {
       const reason = floorOfWrite(place, operand.change, facts)
-      if (reason !== undefined) return `it writes "${operand.written}": ${reason}`
+      if (reason !== undefined) return { reason: `it writes "${operand.written}": ${reason}`, file: operand }
     }
   }
   return undefined
@@ -129,36 +109,8 @@ function floorOfFiles(segment: Segment, facts: PermissionFacts): string | undefi
 
 function placesOf(operand: Operand, segment: Segment, facts: PermissionFacts): Place[] {
   return absolutePaths(segment.bases, operand.guesses).map((path) => {
-    return createPlace(operand.written, withoutGlob(path), facts.paths.get(path))
+    return createPlace(operand.written, withoutGlob(path), { resolved: facts.paths.get(path), cwd: facts.cwd })
   })
-}
-
-/** A target that may not go: `/`, a child of it, the home folder, a folder above the working directory. */
-function isVital(word: ShellWord, segment: Segment, facts: PermissionFacts): boolean {
-  return pathsOf(word, segment).some((path) => {
-    const real = facts.paths.get(path)?.real
-    return [path, real].some((one) => one !== undefined && isVitalPath(one, facts, word.emptied))
-  })
-}
-
-/** What stands in `/` on any system; what an empty variable would leave in front of another name is no such folder. */
-const STANDARD =
-  /^\/(?:bin|boot|dev|etc|home|lib\d*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|System|Library|Applications|private)$/
-
-function isVitalPath(path: string, facts: PermissionFacts, emptied = false): boolean {
-  if (path === "/") return true
-  if (dirname(path) === "/") return !emptied || STANDARD.test(path)
-  const cut = cutPath(path)
-  const kept = [facts.home, dirname(facts.cwd), ...facts.roots.slice(0, 1).map((root) => dirname(root))]
-    .filter((one) => one !== "")
-    .map(cutPath)
-  const pattern = /[*?[]/.test(path) ? parsePathPattern(`/${path}`, ROOT, "refuse") : undefined
-  return kept.some((one) => isBelow(one, cut, "refuse") || (pattern !== undefined && matchesPath(pattern, one, one)))
-}
-const ROOT = { cwd: "/", home: "/", settings: "/" }
-
-function pathsOf(word: ShellWord, segment: Segment): string[] {
-  return absolutePaths(segment.bases, word.guesses.map(withoutGlob))
 }
 
 function touchesState(place: Place, change: boolean, facts: PermissionFacts): boolean {

@@ -20,3 +20,25 @@ export function stricterMode(mode: PermissionMode, asked: PermissionMode | undef
   if (asked === undefined) return mode
   return PERMISSION_MODES.indexOf(asked) < PERMISSION_MODES.indexOf(mode) ? asked : mode
 }
+
+/** What several modes, one below the other, come to. */
+export interface CombinedMode {
+  /** The strictest of them. */
+  mode: PermissionMode
+  /** One of them asks nobody: what would be a question is a denial, whatever mode decides. */
+  asksNobody: boolean
+  /** One of them hands commands to the safety classifier: what would spare it, such as `Bash(*)`, does not count. */
+  belowAuto: boolean
+}
+
+/**
+ * Adds up the run's mode and those that files ask for below it. The order alone would lose something: plan mode is
+ * stricter than `dontAsk` and still asks, `default` is stricter than `auto` and still lets `Bash(*)` pass.
+ */
+export function combineModes(modes: readonly [PermissionMode, ...PermissionMode[]]): CombinedMode {
+  return {
+    mode: modes.reduce((mode, asked) => stricterMode(mode, asked)),
+    asksNobody: modes.includes("dontAsk"),
+    belowAuto: modes.includes("auto"),
+  }
+}

@@ -11,6 +11,8 @@ export interface PathAnchors {
   cwd: string
   home: string
   settings: string
+  /** Where an absolute path leads when links are followed; without it rules on the name of a link hold for that alone. */
+  follow?(path: string): string | undefined
 }
 
 /** A path pattern, ready to be matched on one side: `allow`, or `refuse` (deny and ask). */
@@ -22,6 +24,8 @@ export interface PathPattern {
   /** Fits at any depth below its base. */
   floating: boolean
   segments: readonly SegmentPattern[]
+  /** The same pattern from where its literal beginning leads, when that goes through a link. */
+  also?: PathPattern
 }
 
 type SegmentPattern = "**" | { literal: string } | { tokens: readonly Token[] }
@@ -33,20 +37,35 @@ export function parsePathPattern(
   anchors: PathAnchors,
   side: PathPattern["side"],
 ): PathPattern | undefined {
-  const written = side === "refuse" ? fold(text.trim()) : text
+  const written = side === "refuse" ? text.trim() : text
   if (written.startsWith("!")) return undefined
   const { base, rest, relative } = splitAnchor(written, anchors)
   // An unknown home folder must not read as the root of everything.
   if (base === "") return undefined
-  if (rest.split("/").includes("..")) return side === "allow" ? undefined : climb(base, rest, { side, relative })
+  if (rest.split("/").includes("..")) return side === "allow" ? undefined : climb(base, rest, anchors)
   const parts = rest
     .split("/")
     .filter((part, i, all) => part !== "" && part !== "." && (part !== "**" || all[i - 1] !== part))
   if (parts.at(-1) === "**" && parts.length > 1) parts.pop()
   // gitignore: a slash that is not the last character anchors. `dir/**` and `./dir` are anchored for allow alone.
   const slashed = side === "allow" ? rest.slice(0, -1).includes("/") : parts.length > 1
-  const floating = relative && !slashed
-  return { side, base: split(fold(base, side)), relative, floating, segments: parts.map((part) => segment(part)) }
+  const pattern = createPattern(side, base, parts)
+  const also = side === "refuse" ? behindLink(base, parts, anchors) : undefined
+  return { ...pattern, relative, floating: relative && !slashed, ...(also ? { also } : {}) }
+}
+
+function createPattern(side: PathPattern["side"], base: string, parts: readonly string[]): PathPattern {
+  const segments = parts.map((part) => segment(fold(part, side)))
+  return { side, base: split(fold(base, side)), relative: false, floating: false, segments }
+}
+
+/** A rule on the name of a link is meant for what it leads to as well. */
+function behindLink(base: string, parts: readonly string[], { follow }: PathAnchors): PathPattern | undefined {
+  const magic = parts.findIndex((part) => /[*?[]/.test(part))
+  const literal = parts.slice(0, magic < 0 ? undefined : magic).map((part) => part.replace(/\\(.)/gs, "$1"))
+  const named = resolve(base, ...literal)
+  const real = follow?.(named)
+  return real === undefined || real === named ? undefined : createPattern("refuse", real, parts.slice(literal.length))
 }
 
 /** A path cut into its parts, once for each side. */
@@ -69,25 +88,39 @@ export function cutPath(path: string): PathParts {
 /** True when the pattern fits the path or a folder above it. `cwd`: the agent's current folder. */
 export function matchesPath(pattern: PathPattern, path: PathParts, cwd: PathParts): boolean {
   const parts = path[pattern.side]
-  return bases(pattern, cwd).some((base) => {
+  const found = bases(pattern, cwd).some((base) => {
     const rest = below(base, parts)
     return rest !== undefined && fits(pattern, rest)
   })
+  return found || (pattern.also !== undefined && matchesPath(pattern.also, path, cwd))
 }
 
 /** True when something below the folder could fit. */
 export function mayMatchBelow(pattern: PathPattern, folder: PathParts, cwd: PathParts): boolean {
   const parts = folder[pattern.side]
-  return bases(pattern, cwd).some((base) => {
+  const found = bases(pattern, cwd).some((base) => {
     if (below(parts, base) !== undefined) return true
     const rest = below(base, parts)
     return rest !== undefined && (pattern.floating || fitsStart(pattern.segments, rest))
   })
+  return found || (pattern.also !== undefined && mayMatchBelow(pattern.also, folder, cwd))
 }
 
-/** Upper case and Unicode forms made one, unless the side is `allow`. */
+/** Some disks do not see these characters in a name (HFS+). */
+const IGNORED = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g
+
+/** True when a name fits one part of a pattern; both as `fold` leaves them. */
+export function fitsName(pattern: string, name: string): boolean {
+  return pattern !== "**" && fitsSegment(segment(pattern) as Exclude<SegmentPattern, "**">, name)
+}
+
+/** Upper case and Unicode forms made one, characters that no disk tells apart dropped, unless the side is `allow`. */
 export function fold(text: string, side: PathPattern["side"] = "refuse"): string {
-  return side === "allow" ? text : text.normalize("NFC").toLowerCase()
+  if (side === "allow") return text
+  // Most paths are plain and small.
+  if (/^[\x20-\x40\x5B-\x7E]*$/.test(text)) return text
+  // Upper case first: there are letters with one upper case and two lower ones.
+  return text.normalize("NFC").replace(IGNORED, "").toUpperCase().toLowerCase().normalize("NFC")
 }
 
 /** Writes an absolute path as the pattern that fits it alone. */
@@ -99,12 +132,22 @@ function splitAnchor(text: string, anchors: PathAnchors): { base: string; rest: 
   if (text.startsWith("//")) return { base: "/", rest: text.slice(2), relative: false }
   if (text === "~" || text.startsWith("~/")) return { base: anchors.home, rest: text.slice(2), relative: false }
   if (text.startsWith("/")) return { base: anchors.settings, rest: text.slice(1), relative: false }
+  if (DRIVE.test(text)) return { base: "/", rest: withoutDrive(text), relative: false }
   return { base: anchors.cwd, rest: text, relative: true }
 }
 
-function climb(base: string, rest: string, rule: Pick<PathPattern, "side" | "relative">): PathPattern {
-  const parts = split(resolve("/", fold(base), rest))
-  return { ...rule, base: [], relative: false, floating: false, segments: parts.map((part) => segment(part)) }
+function climb(base: string, rest: string, anchors: PathAnchors): PathPattern {
+  const parts = split(resolve("/", base, rest))
+  const also = behindLink("/", parts, anchors)
+  return { ...createPattern("refuse", "/", parts), ...(also ? { also } : {}) }
+}
+
+/** `C:\\x` and `C:/x`. */
+const DRIVE = /^[A-Za-z]:[\\/]/
+
+/** The field's way to write a drive: `C:\\x` → `c/x`. */
+function withoutDrive(path: string): string {
+  return path[0]!.toLowerCase() + path.slice(2).replaceAll("\\", "/")
 }
 
 function bases(pattern: PathPattern, cwd: PathParts): (readonly string[])[] {
@@ -113,7 +156,8 @@ function bases(pattern: PathPattern, cwd: PathParts): (readonly string[])[] {
 }
 
 function split(path: string): string[] {
-  return path.split("/").filter((part) => part !== "")
+  const plain = DRIVE.test(path) ? withoutDrive(path) : path
+  return plain.split("/").filter((part) => part !== "")
 }
 
 /** What of `parts` lies below `base`; undefined when it lies elsewhere. */
@@ -121,10 +165,13 @@ function below(base: readonly string[], parts: readonly string[]): readonly stri
   return base.every((part, i) => parts[i] === part) ? parts.slice(base.length) : undefined
 }
 
-function fits({ floating, segments }: PathPattern, parts: readonly string[]): boolean {
+/** Parts of a pattern by parts of a path: where no person wrote either, nobody works it out. */
+const MAX_WORK = 10_000_000
+
+function fits({ side, floating, segments }: PathPattern, parts: readonly string[]): boolean {
   if (segments.length === 0 || isEverything(segments)) return true
-  if (!floating) return fitsFrom(segments, parts)
-  return parts.some((_, start) => fitsFrom(segments, parts.slice(start)))
+  if (segments.length * parts.length > MAX_WORK) return side === "refuse"
+  return fitsFrom(floating ? ["**", ...segments] : segments, parts)
 }
 
 function isEverything(segments: readonly SegmentPattern[]): boolean {
@@ -133,19 +180,23 @@ function isEverything(segments: readonly SegmentPattern[]): boolean {
   return only === "**" || ("tokens" in only && only.tokens.length === 1 && only.tokens[0]!.kind === "star")
 }
 
-/** Fits when the segments use up some first part of `parts`: a folder that fits covers what is in it. */
+/**
+ * Fits when the segments use up some first part of `parts`: a folder that fits covers what is in it. What stands between
+ * two `**` is taken where it is first found, as nothing that follows could fit better further on.
+ */
 function fitsFrom(segments: readonly SegmentPattern[], parts: readonly string[]): boolean {
-  let reached = new Set([0])
-  for (const one of segments) {
-    const next = new Set<number>()
-    if (one === "**") {
-      const [first = 0] = reached
-      for (let at = first; at <= parts.length; at++) next.add(at)
-    } else {
-      for (const at of reached) if (at < parts.length && fitsSegment(one, parts[at]!)) next.add(at + 1)
-    }
-    if (next.size === 0) return false
-    reached = next
+  let at = 0
+  for (let from = 0; from < segments.length; ) {
+    const floats = segments[from] === "**"
+    if (floats) from++
+    let to = from
+    while (to < segments.length && segments[to] !== "**") to++
+    const run = segments.slice(from, to) as Exclude<SegmentPattern, "**">[]
+    const fitsHere = () => run.every((one, i) => at + i < parts.length && fitsSegment(one, parts[at + i]!))
+    while (floats && at + run.length <= parts.length && !fitsHere()) at++
+    if (!fitsHere()) return false
+    at += run.length
+    from = to
   }
   return true
 }
@@ -182,8 +233,12 @@ function tokenise(text: string): Token[] {
   return tokens
 }
 
+/** No system has longer names, in characters; nothing can be opened by one. */
+const MAX_NAME_CHARS = 1024
+
 function fitsSegment(pattern: Exclude<SegmentPattern, "**">, text: string): boolean {
   if ("literal" in pattern) return pattern.literal === text || isShortName(text, pattern.literal)
+  if (text.length > MAX_NAME_CHARS) return false
   const { tokens } = pattern
   let token = 0
   let at = 0
@@ -206,10 +261,12 @@ function fitsSegment(pattern: Exclude<SegmentPattern, "**">, text: string): bool
   return token === tokens.length
 }
 
-/** `secret~1`: the short name that a disk of DOS descent may give to `secretsdir`. */
-function isShortName(text: string, literal: string): boolean {
-  const short = /^([^~]{1,6})~\d$/.exec(text)
-  return short !== null && literal.length > text.length && literal.startsWith(short[1]!)
+/** `secret~1`: the short name that a disk of DOS descent may give to `secretsdir`, and `git~1` to `.git`. */
+export function isShortName(text: string, literal: string): boolean {
+  const at = text.indexOf("~")
+  if (at < 1 || at > 6 || at + 2 !== text.length) return false
+  if (literal.length <= text.length && !literal.startsWith(".")) return false
+  return /\d$/.test(text) && literal.replace(/[. ]/g, "").toLowerCase().startsWith(text.slice(0, at).toLowerCase())
 }
 
 function fitsChar(token: Token, char: string): boolean {

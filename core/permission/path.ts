@@ -1,15 +1,16 @@
 /**
  * What a call names → where it leads: lexical and real paths, and every other spelling that a guard must look at.
  *
- * Invariant: the one place of the permission layer that touches the disk; what it cannot resolve is left out, and what
+ * Invariant: the one place of the permission layer that looks at the disk; what it cannot resolve is left out, and what
  * is left out is never allowed without a question.
  */
-import { readlink, realpath, stat } from "node:fs/promises"
-import { basename, dirname, isAbsolute, resolve, sep } from "node:path"
+import { basename, dirname, isAbsolute, resolve } from "node:path"
 import type { Target } from "../tool.ts"
 import { analyseCommand, prepareCommands } from "./command.ts"
-import type { PermissionFacts, ResolvedPath } from "./decision.ts"
-import { commandPaths } from "./operand.ts"
+import type { PermissionCall, PermissionFacts, ResolvedPath } from "./decision.ts"
+import { type Disk, joined, disk as theDisk } from "./disk.ts"
+import { commandPaths, operandsOf } from "./operand.ts"
+import type { Analysis } from "./segment.ts"
 
 /** Paths of one call that are looked up; what comes after them stays unknown. */
 const MAX_PATHS = 200
@@ -18,6 +19,8 @@ const MAX_PATH_CHARS = 8192
 const MAX_LINKS = 40
 /** Parts of a path that do not exist yet. */
 const MAX_MISSING = 128
+/** It goes up somewhere. */
+const UP = /(^|[\\/])\.\.([\\/]|$)/
 
 /**
  * Looks up the paths of a call, those in its commands included (which loads the shell parser on first use).
@@ -26,65 +29,106 @@ const MAX_MISSING = 128
 export async function resolveTargets(
   targets: readonly Target[],
   cwd: string,
-  options: { home?: string } = {},
+  options: { home?: string; disk?: Disk } = {},
 ): Promise<PermissionFacts["paths"]> {
   const found = new Map<string, ResolvedPath>()
   const wanted: [key: string, written: string][] = []
+  const climbs: [key: string, raw: string][] = []
   for (const target of targets) {
     if (target.kind === "path") wanted.push([target.path, target.path])
     if (target.kind !== "command") continue
     await prepareCommands()
     const analysis = analyseCommand(target.text, { cwd, home: options.home ?? "" })
     for (const path of commandPaths(analysis)) if (isAbsolute(path)) wanted.push([path, path])
+    climbs.push(...climbsOf(analysis))
   }
   const unique = [...new Map(wanted)].slice(0, MAX_PATHS)
   await Promise.all(
     unique.map(async ([key, written]) => {
-      const path = await resolvePath(written, cwd)
+      const path = await resolvePath(written, cwd, options)
       if (path !== undefined) found.set(key, path)
     }),
   )
+  await addClimbs(found, climbs.slice(0, MAX_PATHS), options.disk ?? theDisk)
   return found
 }
 
-/** Where one path leads, relative ones from `cwd`; undefined when that cannot be said. */
-export async function resolvePath(written: string, cwd: string): Promise<ResolvedPath | undefined> {
+/** The paths of a command that go up, as they were written, by the key under which they are looked up. */
+function climbsOf({ all }: Analysis): [key: string, raw: string][] {
+  return all.flatMap((segment) => {
+    const guesses = operandsOf(segment).flatMap((operand) => operand.guesses.filter((guess) => UP.test(guess)))
+    return guesses.flatMap((guess) => {
+      const raws = isAbsolute(guess) ? [guess] : (segment.bases ?? []).map((base) => joined(base, guess))
+      return raws.map((raw): [string, string] => [resolve(raw), raw])
+    })
+  })
+}
+
+/** Where they lead for the operating system, which goes up from where a link led; as one more place. */
+async function addClimbs(
+  found: Map<string, ResolvedPath>,
+  climbs: readonly [key: string, raw: string][],
+  disk: Disk,
+): Promise<void> {
+  for (const [key, raw] of climbs) {
+    const known = found.get(key)
+    if (known === undefined) continue
+    const real = await follow(raw, disk).catch(() => undefined)
+    // What cannot be followed must not look as if it stayed.
+    if (real === undefined) found.delete(key)
+    else if (real !== known.real) found.set(key, { ...known, others: [...(known.others ?? []), real] })
+  }
+}
+
+/** The same for everything that a call names, what it only hints at included. */
+export function resolveCall(
+  { targets, hints = [] }: PermissionCall,
+  cwd: string,
+  options: Parameters<typeof resolveTargets>[2] = {},
+): Promise<PermissionFacts["paths"]> {
+  return resolveTargets(hints.length === 0 ? targets : [...targets, ...hints], cwd, options)
+}
+
+/**
+ * Where one path leads, relative ones from `cwd`; undefined when that cannot be said. With a `home`, `~/x` is what a
+ * person means by it.
+ */
+export async function resolvePath(
+  written: string,
+  cwd: string,
+  { home, disk = theDisk }: { home?: string; disk?: Disk } = {},
+): Promise<ResolvedPath | undefined> {
   if (written.includes("\0") || written.length > MAX_PATH_CHARS) return undefined
   try {
-    const lexical = resolve(cwd, written)
-    const real = await follow(lexical)
-    const raw = isAbsolute(written) ? written : `${cwd}${sep}${written}`
-    const physical = /(^|[\\/])\.\.([\\/]|$)/.test(written) ? await follow(raw) : real
-    const path: ResolvedPath = { lexical, real }
-    if (physical !== real) path.others = [physical]
-    if (await isFolder(real)) path.directory = true
-    return path
+    if (!home || !/^~(?:\/|$)/.test(written)) return await lookUp(written, cwd, disk)
+    const path = await lookUp(`${home}${written.slice(1)}`, cwd, disk)
+    const literal = await lookUp(written, cwd, disk)
+    return { ...path, guarded: [literal.lexical, literal.real, ...(literal.others ?? [])] }
   } catch {
     return undefined
   }
 }
 
+async function lookUp(written: string, cwd: string, disk: Disk): Promise<ResolvedPath> {
+  const lexical = resolve(cwd, written)
+  const real = await follow(lexical, disk)
+  const path: ResolvedPath = { lexical, real }
+  const climbed = UP.test(written) ? await follow(joined(cwd, written), disk) : real
+  if (climbed !== real) path.others = [climbed]
+  if (real !== lexical && (await disk.link(lexical)) !== undefined) path.link = true
+  const kind = await disk.kind(real)
+  if (kind === "folder") path.directory = true
+  if (kind === "file") path.file = true
+  return path
+}
+
 /** The path with every link followed; a part that does not exist yet keeps its name below its nearest real parent. */
-async function follow(path: string, links = 0, missing = 0): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    if (links > MAX_LINKS || missing > MAX_MISSING || !isMissing(error)) throw error
-  }
-  const target = await readlink(path).catch(() => undefined)
-  const parent = await follow(dirname(path), target === undefined ? links : links + 1, missing + 1)
-  if (target !== undefined) return await follow(resolve(parent, target), links + 1, missing)
+async function follow(path: string, disk: Disk, links = 0, missing = 0): Promise<string> {
+  const real = await disk.real(path)
+  if (real !== undefined) return real
+  if (links > MAX_LINKS || missing > MAX_MISSING) throw new Error(`It cannot be followed: ${path}`)
+  const target = await disk.link(path)
+  const parent = await follow(dirname(path), disk, target === undefined ? links : links + 1, missing + 1)
+  if (target !== undefined) return await follow(joined(parent, target), disk, links + 1, missing)
   return basename(path) === ".." ? dirname(parent) : resolve(parent, basename(path))
-}
-
-function isMissing(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code
-  return code === "ENOENT" || code === "ENOTDIR"
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
 }

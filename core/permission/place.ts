@@ -21,19 +21,32 @@ export interface Place {
   /** `known`, the lexical path, and other systems' spellings of them. */
   spellings: readonly PathParts[]
   directory: boolean
+  /** Something stands there that is no folder. */
+  file: boolean
+  /** Of a path whose last part is a symlink: where it leads. */
+  link?: PathParts
 }
 
-/** Joins what was written with what the disk said. `lexical` is used where `resolved` is missing. */
-export function createPlace(written: string, lexical: string, resolved: ResolvedPath | undefined): Place {
+/**
+ * Joins what was written with what the disk said. `lexical` is used where `resolved` is missing. `cwd`: the folder of
+ * the process that opens it.
+ */
+export function createPlace(
+  written: string,
+  lexical: string,
+  { resolved, cwd }: { resolved: ResolvedPath | undefined; cwd?: string },
+): Place {
   const real = resolved ? [resolved.lexical, resolved.real, ...(resolved.others ?? [])] : []
   const odd = isOdd(written)
-  const spellings = new Set([lexical, ...real].flatMap(spellingsOf))
+  const spellings = new Set([lexical, ...real, ...(resolved?.guarded ?? [])].flatMap((path) => spellingsOf(path, cwd)))
   return {
     written,
     lexical: resolved?.lexical ?? lexical,
     known: odd ? [] : [...new Set(real)].map(cutPath),
     spellings: [...spellings].map(cutPath),
     directory: resolved?.directory ?? false,
+    file: resolved?.file ?? false,
+    ...(resolved?.link ? { link: cutPath(resolved.real) } : {}),
   }
 }
 
@@ -54,10 +67,23 @@ export function readableFolders(facts: PermissionFacts): readonly string[] {
 
 /** Spellings that another system, or this one, takes for something else: no rule allows them unseen. */
 function isOdd(written: string): boolean {
-  return /\0|^\\\\|^[A-Za-z]:[\\/]|\\\.\.|\.\.\\/.test(written) || /\p{Surrogate}/u.test(written)
+  return (
+    /\0|^["']?\\\\|^[A-Za-z]:[\\/]|\\\.\.|\.\.\\/.test(written) ||
+    OPEN_FILE.test(written) ||
+    STREAM.test(written) ||
+    /\p{Surrogate}/u.test(written)
+  )
 }
 
-function spellingsOf(path: string): string[] {
+/** What a process has open already, whatever that is; its three usual ones aside. */
+const OPEN_FILE = /^\/+(?:dev|proc\/+(?:self|thread-self|\d+)(?:\/+task\/+\d+)?)\/+fd\/+(?![012]$)/
+/** A stream of a file or a folder (NTFS): `x::$DATA` is `x`. */
+const STREAM = /:[^/\\:]*:?\$(?:DATA|INDEX_ALLOCATION|I30|BITMAP|ATTRIBUTE_LIST)(?=[/\\]|$)/i
+/** How Linux lets a process name the root and its folder once more (proc(5)). */
+const OWN_ROOT = /^(?:\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/root(?=\/|$))+/
+const OWN_FOLDER = /^(?:\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/cwd(?=\/|$))/
+
+function spellingsOf(path: string, cwd: string | undefined): string[] {
   if (path.length > MAX_SPELT_CHARS) return [path]
   const found = [path]
   // Windows: both separators, device and drive prefixes; trailing dots and blanks do not count.
@@ -66,8 +92,11 @@ function spellingsOf(path: string): string[] {
     const drive = /\/([A-Za-z]):\/(.*)$/s.exec(slashed)
     found.push(resolve("/", drive ? `${drive[1]!.toLowerCase()}/${drive[2]}` : slashed))
   }
-  const views = found.map((one) => one.replace(/^(?:\/proc\/(?:self|thread-self|\d+)\/root(?=\/|$))+/, "") || "/")
-  const trimmed = views.map((one) => one.split("/").map(trimPart).join("/"))
+  const views = found.map((one) => {
+    const rooted = one.startsWith("/proc/") ? one.replace(OWN_ROOT, "") || "/" : one
+    return cwd === undefined ? rooted : rooted.replace(OWN_FOLDER, cwd)
+  })
+  const trimmed = views.map((one) => one.replace(STREAM, "").split("/").map(trimPart).join("/"))
   return [...found, ...views, ...trimmed]
 }
 

@@ -7,11 +7,11 @@ import type { Target } from "../tool.ts"
 import { uncovered } from "./cover.ts"
 import { textOfSegment, uncoveredParts } from "./cover-command.ts"
 import { type Coverage, hidesFromGuards } from "./coverage.ts"
-import type { PermissionCall, RuleSource } from "./decision.ts"
+import type { DecidedTarget, PermissionCall, RuleSource } from "./decision.ts"
 import { escapePath } from "./path-pattern.ts"
 import { PATH_RULES } from "./refuse.ts"
 import { describeOrigin } from "./rule.ts"
-import type { CommandUnit, PathUnit, Unit } from "./unit.ts"
+import { type CommandUnit, type PathUnit, targetOfPath, targetOfSegment, type Unit } from "./unit.ts"
 import { escapeWildcard } from "./wildcard.ts"
 
 /** Characters of a command or path that a sentence shows. */
@@ -44,11 +44,13 @@ export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
   const commands = units.filter((unit) => unit.kind === "command")
   const trouble = commands.find(({ analysis }) => analysis.trouble !== undefined)?.analysis.trouble
   if (trouble !== undefined) return `no rule or flag can allow a command when ${trouble}; write it as simple commands`
-  const hidden = hiddenPath(units, coverage)
-  if (hidden !== undefined)
-    return `a deny or ask rule guards files that ${hidden} may hold; name the very files, or a narrower folder`
-  const flags = flagsFor(uncovered(units, coverage), coverage)
-  const rules = suggestRules(units, coverage).map((rule) => `"${clip(rule)}"`)
+  const missing = findMissing(units, coverage)
+  if (missing.hidden !== undefined && coverage.call.skipsDenied && !coverage.facts.filtersReads)
+    return `a deny or ask rule guards files that ${missing.hidden} may hold; in a run ${coverage.call.tool} leaves those out of what it finds, and goes on without a question`
+  if (missing.hidden !== undefined)
+    return `a deny or ask rule guards files that ${missing.hidden} may hold; name the very files, or search with a tool that leaves them out`
+  const flags = flagsFor(missing, coverage)
+  const rules = rulesFor(units, missing, coverage).map((rule) => `"${clip(rule)}"`)
   const parts = [
     ...(flags.length > 0 ? [`run again with ${flags.join(" ")}`] : []),
     ...(rules.length > 0 ? [`add the ${rules.length > 1 ? "rules" : "rule"} ${rules.join(" and ")}`] : []),
@@ -56,9 +58,34 @@ export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
   return parts.length > 0 ? parts.join(", or ") : "no exact rule can allow it; write it as simple commands"
 }
 
-/** A path that no rule can allow, since a guard cannot be held against what it stands for. */
-function hiddenPath(units: readonly Unit[], coverage: Coverage): string | undefined {
-  for (const unit of uncovered(units, coverage)) {
+/** What nothing covers. */
+interface Missing {
+  units: readonly Unit[]
+  /** Of each command, the parts. */
+  parts: ReadonlyMap<Unit, ReturnType<typeof uncoveredParts>>
+  /** A path that no rule can allow, since a guard cannot be held against what it stands for; in quotes. */
+  hidden: string | undefined
+}
+
+function findMissing(units: readonly Unit[], coverage: Coverage): Missing {
+  const missing = uncovered(units, coverage)
+  const commands = missing.filter((unit) => unit.kind === "command" && unit.analysis.trouble === undefined)
+  const parts = new Map(commands.map((unit) => [unit as Unit, uncoveredParts(unit as CommandUnit, coverage)]))
+  return { units: missing, parts, hidden: hiddenPath(missing, coverage) }
+}
+
+/** The first part of the call that nothing allows. */
+export function firstUncovered(units: readonly Unit[], coverage: Coverage): DecidedTarget | undefined {
+  const [first] = uncovered(units, coverage)
+  if (first === undefined || first.kind !== "command") return first?.target
+  if (first.analysis.trouble !== undefined) return first.target
+  const { segments, files } = uncoveredParts(first, coverage)
+  if (segments[0]) return targetOfSegment(segments[0], first)
+  return files[0] ? targetOfPath(files[0]) : first.target
+}
+
+function hiddenPath(missing: readonly Unit[], coverage: Coverage): string | undefined {
+  for (const unit of missing) {
     const paths = unit.kind === "path" ? [unit] : unit.kind === "command" ? unit.paths : []
     const hidden = paths.find((path) => hidesFromGuards([path], coverage))
     if (hidden) return `"${clip(hidden.written)}"`
@@ -66,13 +93,11 @@ function hiddenPath(units: readonly Unit[], coverage: Coverage): string | undefi
   return undefined
 }
 
-/** The rules that `always` would add, one for each part that is not covered; empty when a part has no exact one. */
-export function suggestRules(units: readonly Unit[], coverage: Coverage): string[] {
-  const { call } = coverage
+function rulesFor(units: readonly Unit[], { units: missing, parts, hidden }: Missing, { call }: Coverage): string[] {
   if (units.length === 0) return [call.tool]
-  if (hiddenPath(units, coverage) !== undefined) return []
-  const found = uncovered(units, coverage).map((unit): (string | undefined)[] => {
-    if (unit.kind === "command") return commandRules(unit, coverage)
+  if (hidden !== undefined) return []
+  const found = missing.map((unit): (string | undefined)[] => {
+    if (unit.kind === "command") return commandRules(parts.get(unit), call)
     if (unit.kind === "path") return [pathRule(unit)]
     if (unit.kind === "name") return [`${call.tool}(${escapeWildcard(unit.name)})`]
     return [unit.host === undefined ? undefined : `${call.ruleName}(domain:${unit.host})`]
@@ -82,14 +107,16 @@ export function suggestRules(units: readonly Unit[], coverage: Coverage): string
   return rules.some((rule) => rule === undefined) ? [] : [...new Set(rules as string[])]
 }
 
-function commandRules(unit: CommandUnit, coverage: Coverage): (string | undefined)[] {
-  if (unit.analysis.trouble !== undefined) return [undefined]
-  const { segments, files } = uncoveredParts(unit, coverage)
-  const rules = segments.map((segment) => {
+function commandRules(
+  parts: ReturnType<typeof uncoveredParts> | undefined,
+  call: PermissionCall,
+): (string | undefined)[] {
+  if (parts === undefined) return [undefined]
+  const rules = parts.segments.map((segment) => {
     const text = segment.nested ? undefined : textOfSegment(segment)
-    return text === undefined ? undefined : `${coverage.call.ruleName}(${escapeWildcard(text)})`
+    return text === undefined ? undefined : `${call.ruleName}(${escapeWildcard(text)})`
   })
-  return [...rules, ...files.map(pathRule)]
+  return [...rules, ...parts.files.map(pathRule)]
 }
 
 function pathRule({ access, exact, places }: PathUnit): string | undefined {
@@ -98,7 +125,7 @@ function pathRule({ access, exact, places }: PathUnit): string | undefined {
   return `${PATH_RULES[access]}(${escapePath(place.lexical)})`
 }
 
-function flagsFor(missing: readonly Unit[], coverage: Coverage): string[] {
+function flagsFor({ units: missing, parts }: Missing, coverage: Coverage): string[] {
   const wanted: Record<"run" | "read" | "write" | "net", string[]> = { run: [], read: [], write: [], net: [] }
   const addPath = (path: PathUnit) =>
     wanted[path.access].push(path.places[0] ? shorten(path.places[0].lexical, coverage) : path.written)
@@ -106,7 +133,7 @@ function flagsFor(missing: readonly Unit[], coverage: Coverage): string[] {
     if (unit.kind === "path") addPath(unit)
     if (unit.kind === "url" && unit.host !== undefined) wanted.net.push(unit.host)
     if (unit.kind !== "command") continue
-    const { segments, files } = uncoveredParts(unit, coverage)
+    const { segments, files } = parts.get(unit) ?? { segments: [], files: [] }
     const programs = segments.map(({ words }) => words[0]?.value)
     if (programs.some((program) => program === undefined)) return []
     wanted.run.push(...(programs as string[]))

@@ -4,16 +4,15 @@
  * Invariant: refusing may guess; a doubt about what a command means falls to the side of the rule.
  */
 
-import type { Target } from "../tool.ts"
-import type { PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
+import type { DecidedTarget, PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
 import type { FlagRule } from "./flag.ts"
 import { cutPath, matchesPath, mayMatchBelow, type PathParts } from "./path-pattern.ts"
 import { isBelow } from "./place.ts"
-import { commandRulesFor, type RuleTable, rulesFor, wholeRulesFor } from "./rule-table.ts"
+import { commandRulesFor, pathRulesFor, type RuleTable, rulesFor, wholeRulesFor } from "./rule-table.ts"
 import type { Segment } from "./segment.ts"
 import { splitWords } from "./shell-word.ts"
 import { type CompiledRule, once } from "./specifier.ts"
-import type { CommandUnit, PathUnit, Unit } from "./unit.ts"
+import { type CommandUnit, type PathUnit, targetOfPath, targetOfSegment, type Unit, type UrlUnit } from "./unit.ts"
 import { matchesWildcard } from "./wildcard.ts"
 import { programName } from "./wrapper.ts"
 
@@ -23,7 +22,7 @@ export const PATH_RULES = { read: "Read", write: "Edit" } as const
 /** A rule that fits, and the part of the call that it fits. */
 export interface RuleMatch {
   rule: RuleSource
-  target?: Target
+  target?: DecidedTarget
 }
 
 /** The names that rules may use for the call as a whole. */
@@ -40,12 +39,12 @@ export function findRefusal(
   facts: PermissionFacts,
 ): RuleMatch | undefined {
   const names = namesOf(call)
-  const own = once(() => rulesFor(table, names))
   const whole = wholeRulesFor(table, names, parametersOf(call)).find((rule) => fitsCall(rule, call))
   if (whole) return { rule: whole.source }
+  const guard: Guard = { names, table, cwd: cutPath(facts.cwd) }
   for (const unit of units) {
-    const rule = refusalOfUnit(unit, { names, own, table, cwd: cutPath(facts.cwd) })
-    if (rule) return { rule, target: unit.target }
+    const match = refusalOfUnit(unit, guard)
+    if (match) return match
   }
   return undefined
 }
@@ -68,8 +67,7 @@ export function refusesUnit(rule: CompiledRule, unit: Unit, names: readonly stri
 function fitsUnit(rule: CompiledRule, unit: Unit, cwd: PathParts): boolean {
   if (unit.kind === "path") return fitsPath(rule, unit, cwd)
   if (unit.kind === "name") return rule.name(unit.name)
-  if (unit.kind === "url")
-    return rule.domain(unit.host ?? "") ?? rule.commands().some((pattern) => matchesWildcard(pattern, unit.text))
+  if (unit.kind === "url") return fitsUrl(rule, unit)
   const word = rule.firstWord()
   const texts = textsOfCommand(unit)
   const patterns = rule.commands()
@@ -78,41 +76,92 @@ function fitsUnit(rule: CompiledRule, unit: Unit, cwd: PathParts): boolean {
   return word === undefined ? [...texts.values()].some(fits) : fits(texts.get(word) ?? [])
 }
 
-/** True when a rule of the table could fit something below a folder that the unit reads. */
-export function findRefusalBelow(unit: PathUnit, table: RuleTable, cwd: PathParts): CompiledRule | undefined {
-  return rulesFor(table, [PATH_RULES.read]).find((rule) => {
-    const pattern = rule.path()
-    if (pattern === undefined) return false
-    return unit.places.some((place) => place.spellings.some((path) => mayMatchBelow(pattern, path, cwd)))
-  })
+/** By its host, or by the address as it was written and as it will be asked for. */
+function fitsUrl(rule: CompiledRule, { host, text }: UrlUnit): boolean {
+  const byHost = rule.domain(host ?? "")
+  if (byHost === true || rule.specifier?.startsWith("domain:")) return byHost ?? false
+  const texts = URL.canParse(text) ? [text, new URL(text).href] : [text]
+  return rule.commands().some((pattern) => texts.some((one) => matchesWildcard(pattern, one)))
 }
+
+/** True when one of the guards could fit something below a folder that the unit reads. */
+export function mayRefuseBelow(
+  unit: PathUnit,
+  guards: { rules: readonly CompiledRule[]; flags: readonly FlagRule[] },
+  cwd: PathParts,
+): boolean {
+  const spellings = unit.places.flatMap((place) => place.spellings)
+  const fitsBelow = (rule: CompiledRule) => {
+    const pattern = rule.path()
+    return pattern !== undefined && spellings.some((path) => mayMatchBelow(pattern, path, cwd))
+  }
+  const denied = guards.flags.flatMap((flag) => (flag.kind === "read" ? foldersOf(flag) : []))
+  return (
+    guards.rules.some((rule) => rule.speaksOf(PATH_RULES.read) && fitsBelow(rule)) ||
+    denied.some((folder) => spellings.some((path) => isBelow(cutPath(folder), path, "refuse")))
+  )
+}
+
+/** Of a path in a command only its own names count. */
+const NAMELESS: readonly string[] = []
 
 interface Guard {
   names: readonly string[]
-  own(): readonly CompiledRule[]
   table: RuleTable
   cwd: PathParts
 }
 
-function refusalOfUnit(unit: Unit, guard: Guard): RuleSource | undefined {
+function refusalOfUnit(unit: Unit, guard: Guard): RuleMatch | undefined {
   const flag = guard.table.flags.find((rule) => fitsFlag(rule, unit))
-  if (flag) return flag.source
-  if (unit.kind === "path") return refusalOfPath(unit, guard)
-  const own = unit.kind === "command" ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit)) : guard.own()
+  if (flag) return { rule: flag.source, target: decidedBy(unit, ({ words }) => fitsProgram(flag, words)) }
+  if (unit.kind === "path") return refusalOfPath(unit, guard.names, guard)
+  const own = unit.kind === "command" ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit)) : rulesFor(guard.table, guard.names)
   const rule = own.find((one) => fitsUnit(one, unit, guard.cwd))
-  if (rule || unit.kind !== "command") return rule?.source
+  if (rule) return { rule: rule.source, target: decidedBy(unit, (segment) => fitsTexts(rule, textsOfSegment(segment))) }
+  if (unit.kind !== "command") return undefined
   for (const path of unit.paths) {
-    const found =
-      refusalOfPath(path, { ...guard, own: () => [] }) ?? guard.table.flags.find((one) => fitsFlag(one, path))?.source
+    const found = refusalOfPath(path, NAMELESS, guard)
     if (found) return found
+    const denied = guard.table.flags.find((one) => fitsFlag(one, path))
+    if (denied) return { rule: denied.source, target: targetOfPath(path) }
   }
   return undefined
 }
 
+/** The first simple command that decided or, when only several together did, the whole. */
+export function decidedBy(unit: Unit, test: (segment: Segment) => boolean): DecidedTarget {
+  if (unit.kind === "path") return targetOfPath(unit)
+  const segment = unit.kind === "command" ? unit.analysis.all.find(test) : undefined
+  return segment && unit.kind === "command" ? targetOfSegment(segment, unit) : unit.target
+}
+
+/** The part that one rule, read as a guard, fits. */
+export function decidedByRule(rule: CompiledRule, unit: Unit, cwd: PathParts): DecidedTarget {
+  const path = unit.kind === "command" ? unit.paths.find((one) => refusesUnit(rule, one, [], cwd)) : undefined
+  return path ? targetOfPath(path) : decidedBy(unit, (segment) => fitsTexts(rule, textsOfSegment(segment)))
+}
+
+function fitsTexts(rule: CompiledRule, texts: readonly string[]): boolean {
+  return texts.some((text) => rule.commands().some((pattern) => matchesWildcard(pattern, text)))
+}
+
 /** A rule on reading a path holds for writing it too: whoever edits a file sees it. */
-function refusalOfPath(unit: PathUnit, { own, table, cwd }: Guard): RuleSource | undefined {
-  const names = unit.access === "read" ? [PATH_RULES.read] : [PATH_RULES.write, PATH_RULES.read]
-  return [...own(), ...rulesFor(table, names)].find((rule) => fitsPath(rule, unit, cwd))?.source
+function refusalOfPath(unit: PathUnit, names: readonly string[], { table, cwd }: Guard): RuleMatch | undefined {
+  const spoken = unit.access === "read" ? [PATH_RULES.read] : [PATH_RULES.write, PATH_RULES.read]
+  const rule = firstPathRule(table, names, unit, cwd) ?? firstPathRule(table, spoken, unit, cwd)
+  return rule && { rule: rule.source, target: targetOfPath(unit) }
+}
+
+function firstPathRule(
+  table: RuleTable,
+  names: readonly string[],
+  unit: PathUnit,
+  cwd: PathParts,
+): CompiledRule | undefined {
+  if (names.length === 0) return undefined
+  const [only, ...more] = unit.places
+  const spellings = more.length === 0 ? (only?.spellings ?? []) : unit.places.flatMap((place) => place.spellings)
+  return pathRulesFor(table, names)(spellings, cwd).find((rule) => fitsPath(rule, unit, cwd))
 }
 
 function fitsPath(rule: CompiledRule, unit: PathUnit, cwd: PathParts): boolean {
@@ -143,19 +192,27 @@ function fitsParameter(rule: CompiledRule, call: PermissionCall): boolean {
 }
 
 /** `--deny-…`: a program anywhere in the command, a path in any spelling, a host. */
-function fitsFlag({ kind, value }: FlagRule, unit: Unit): boolean {
+export function fitsFlag(flag: FlagRule, unit: Unit): boolean {
+  const { kind, value } = flag
   if (unit.kind === "command") {
-    if (kind !== "run") return false
-    return (
-      value === undefined ||
-      unit.analysis.all.some(({ words }) => programName(words) === value || words[0]?.guesses.includes(value))
-    )
+    return kind === "run" && (value === undefined || unit.analysis.all.some(({ words }) => fitsProgram(flag, words)))
   }
   if (unit.kind === "url") return kind === "net" && (value === undefined || fitsHost(value, unit.host ?? ""))
   if (unit.kind !== "path" || kind !== unit.access) return false
   if (value === undefined) return !unit.loose
-  const folder = cutPath(value)
-  return unit.places.some((place) => place.spellings.some((path) => isBelow(path, folder, "refuse")))
+  const folders = foldersOf(flag).map(cutPath)
+  return unit.places.some((place) =>
+    place.spellings.some((path) => folders.some((folder) => isBelow(path, folder, "refuse"))),
+  )
+}
+
+function fitsProgram({ value }: FlagRule, words: Segment["words"]): boolean {
+  return value !== undefined && (programName(words) === value || words[0]?.guesses.includes(value) === true)
+}
+
+/** The folders that a flag on paths names: as it was written, and where that leads. */
+export function foldersOf({ value, real }: FlagRule): string[] {
+  return [value, real].filter((folder) => folder !== undefined)
 }
 
 /** `example.com`, or `*.example.com` for what is below it; a port in the flag is not looked at. */

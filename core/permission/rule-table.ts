@@ -1,10 +1,11 @@
 /**
- * The rules of one behaviour, indexed by tool, by parameter and by the first word of a command.
+ * The rules of one behaviour, indexed by tool, by parameter, by the first word of a command and by the names of a path.
  *
  * Invariant: an index only leaves out rules that cannot fit; deciding is linear in what is left.
  */
 import type { RuleSource } from "./decision.ts"
 import type { FlagRule } from "./flag.ts"
+import { createPathIndex, type PathIndex } from "./path-index.ts"
 import { type CompiledRule, once } from "./specifier.ts"
 
 /** The rules of one list: those of each tool, those whose tool is a pattern, and flags. */
@@ -12,6 +13,15 @@ export interface RuleTable {
   byTool: ReadonlyMap<string, RuleList>
   patterns: readonly CompiledRule[]
   flags: readonly FlagRule[]
+  /** What was put together for names that were asked about. */
+  joined: Map<string, JoinedList>
+}
+
+/** The rules that speak about one of a few names. */
+interface JoinedList {
+  all: readonly CompiledRule[]
+  patterns: readonly CompiledRule[]
+  paths(): PathIndex
 }
 
 /** The rules of one tool, and the same by the first word of the commands that they may fit. */
@@ -44,13 +54,33 @@ export function createTable(
       return [tool, { all, bare, byParameter: once(() => indexByParameter(all)), byWord: once(() => indexByWord(all)) }]
     }),
   )
-  return { byTool, patterns, flags: flags.filter(({ source }) => source.behavior === behavior) }
+  return { byTool, patterns, flags: flags.filter(({ source }) => source.behavior === behavior), joined: new Map() }
 }
 
 /** The rules of a table that speak about one of the names; each once. */
-export function rulesFor(table: RuleTable, names: readonly string[]): CompiledRule[] {
-  const found = [...new Set(names)].flatMap((name) => table.byTool.get(name)?.all ?? [])
-  return [...found, ...patternsFor(table, names)]
+export function rulesFor(table: RuleTable, names: readonly string[]): readonly CompiledRule[] {
+  return joinedList(table, names).all
+}
+
+/** Of these, by their paths. */
+export function pathRulesFor(table: RuleTable, names: readonly string[]): PathIndex {
+  return joinedList(table, names).paths()
+}
+
+/** Tools have few names, but a call may name any. */
+const MAX_JOINED = 100
+
+function joinedList(table: RuleTable, names: readonly string[]): JoinedList {
+  const key = names.join("\0")
+  let list = table.joined.get(key)
+  if (list === undefined) {
+    const patterns = table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))
+    const all = [...new Set(names)].flatMap((name) => table.byTool.get(name)?.all ?? []).concat(patterns)
+    list = { all, patterns, paths: once(() => createPathIndex(all)) }
+    if (table.joined.size >= MAX_JOINED) table.joined.clear()
+    table.joined.set(key, list)
+  }
+  return list
 }
 
 /** Of these, the rules that may fit a call as a whole: bare ones, and those about one of the parameters. */
@@ -58,7 +88,7 @@ export function wholeRulesFor(
   table: RuleTable,
   names: readonly string[],
   parameters: readonly string[],
-): CompiledRule[] {
+): readonly CompiledRule[] {
   const found = [...new Set(names)].flatMap((name) => {
     const list = table.byTool.get(name)
     return list ? [...list.bare, ...parameters.flatMap((parameter) => list.byParameter().get(parameter) ?? [])] : []
@@ -67,7 +97,7 @@ export function wholeRulesFor(
 }
 
 /** Of these, the rules that may fit a command whose first word is one of `words`. */
-export function commandRulesFor(table: RuleTable, names: readonly string[], words: Words): CompiledRule[] {
+export function commandRulesFor(table: RuleTable, names: readonly string[], words: Words): readonly CompiledRule[] {
   const found: CompiledRule[] = []
   for (const name of new Set(names)) {
     const index = table.byTool.get(name)?.byWord()
@@ -84,8 +114,7 @@ export function commandRulesFor(table: RuleTable, names: readonly string[], word
 type Words = { size: number; has(word: string): boolean; keys(): Iterable<string> }
 
 function patternsFor(table: RuleTable, names: readonly string[]): readonly CompiledRule[] {
-  if (table.patterns.length === 0) return table.patterns
-  return table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))
+  return table.patterns.length === 0 ? table.patterns : joinedList(table, names).patterns
 }
 
 function indexByParameter(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly CompiledRule[]> {

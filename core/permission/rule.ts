@@ -7,8 +7,9 @@
 import { dirname } from "node:path"
 import { nearestName, SousError } from "../error.ts"
 import type { RuleSource, Scope } from "./decision.ts"
-import { compileFlags, type FlagGrants } from "./flag.ts"
+import { compileFlags, type FlagGrants, type Follow } from "./flag.ts"
 import type { PathAnchors } from "./path-pattern.ts"
+import { PATH_RULES } from "./refuse.ts"
 import { createTable, type RuleTable, rulesFor } from "./rule-table.ts"
 import { type CompiledRule, createRule } from "./specifier.ts"
 
@@ -44,6 +45,8 @@ export interface CompileOptions {
   knownTools?: Iterable<string>
   /** A deny or ask rule that does not parse is a warning instead of an error. */
   lenient?: boolean
+  /** Where an absolute path leads when links are followed; asked once for each path that a rule or flag names. */
+  follow?: Follow
 }
 
 /** The order in which scopes are asked, strongest first. */
@@ -61,7 +64,7 @@ export function compileRules(rules: readonly RuleSource[], options: CompileOptio
   const warnings: string[] = []
   const known = options.knownTools && [...options.knownTools]
   const compiled = rules.flatMap((source) => compileOne(source, options, { warnings, known }))
-  const flags = options.flags ? compileFlags(options.flags, options.cwd) : []
+  const flags = options.flags ? compileFlags(options.flags, options.cwd, options) : []
   const plain = compiled.filter(({ source }) => !source.ordered)
   const table = (behavior: RuleSource["behavior"]) => createTable(plain, flags, behavior)
   const ordered = SCOPES.map((scope) => ({
@@ -102,17 +105,32 @@ export function compileGrant(source: RuleSource, anchors: RuleSet["anchors"]): C
 }
 
 /** Names a rule's place in words: `project settings, .sous/settings.json:3`. */
-export function describeOrigin({ scope, file, line, by }: RuleSource): string {
+export function describeOrigin({ scope, file, line, by, granted }: RuleSource): string {
   const who = by === undefined ? scope : `${scope} ${by}`
-  return file === undefined ? who : `${who} settings, ${file}${line === undefined ? "" : `:${line}`}`
+  const place = file === undefined ? [] : [`${file}${line === undefined ? "" : `:${line}`}`]
+  if (granted !== undefined) return [`${who} grant of ${granted.slice(0, 10)}`, ...place].join(", ")
+  return [place.length === 0 ? who : `${who} settings`, ...place].join(", ")
 }
 
 type Problem = { problem: string; mend: string }
 
 /** Longer tool names are no names. */
 const MAX_NAME_CHARS = 200
+/** Longer rules are no work of a person. */
+const MAX_RULE_CHARS = 1_000_000
+/** Controls, marks of direction, halves of characters: what nobody sees in a rule, and no guard should hang on. */
+const HIDDEN =
+  /[\0-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E007F}\p{Surrogate}]/u
 
 function readRule(text: string): ParsedRule | Problem {
+  if (text.length > MAX_RULE_CHARS) {
+    return { problem: `it has ${text.length} characters`, mend: `write a shorter one: ${MAX_RULE_CHARS} at most` }
+  }
+  const hidden = HIDDEN.exec(text)?.[0]?.codePointAt(0)
+  if (hidden !== undefined) {
+    const code = `U+${hidden.toString(16).toUpperCase().padStart(4, "0")}`
+    return { problem: `it holds a character that nobody sees, ${code}`, mend: "write the rule without it" }
+  }
   const trimmed = text.trim()
   const open = trimmed.indexOf("(")
   const tool = open < 0 ? trimmed : trimmed.slice(0, open)
@@ -163,7 +181,16 @@ function compileOne(
       `The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) has blanks inside its parentheses: write "${checked.tool}(${clip(checked.specifier.trim())})"`,
     )
   }
-  return [createRule(checked, source, { ...options, settings: settingsRoot(source, options) })]
+  const { cwd, home, follow } = options
+  const rule = createRule(checked, source, {
+    cwd,
+    home,
+    settings: settingsRoot(source, options),
+    ...(follow ? { follow } : {}),
+  })
+  // Links are followed now, so that deciding looks at no disk.
+  if (source.behavior !== "allow" && (rule.speaksOf(PATH_RULES.read) || rule.speaksOf(PATH_RULES.write))) rule.path()
+  return [rule]
 }
 
 const NOT_TEXT: Problem = { problem: "it is no text", mend: 'write "Tool" or "Tool(specifier)"' }
@@ -171,8 +198,11 @@ const NOT_TEXT: Problem = { problem: "it is no text", mend: 'write "Tool" or "To
 const CONTENT = /^\s*(command|file_path|path|notebook_path|url)\s*:/
 
 function checkSide(rule: ParsedRule, { behavior }: RuleSource): ParsedRule | Problem {
-  if (behavior === "allow" && rule.tool.includes("*") && !/^mcp__[^*]+?__[^*]*\*$/.test(rule.tool)) {
+  if (behavior === "allow" && rule.tool.includes("*") && !/^mcp__[^*]+?__/.test(rule.tool)) {
     return { problem: "a pattern of tools cannot be allowed", mend: 'name the tool, or one server: "mcp__server__*"' }
+  }
+  if (behavior === "allow" && rule.tool.startsWith("mcp__") && !/^\s*\**\s*$/.test(rule.specifier ?? "*")) {
+    return { problem: "parameters are matched by deny and ask rules alone", mend: `write "${rule.tool}"` }
   }
   const content = behavior === "allow" ? null : CONTENT.exec(rule.specifier ?? "")
   if (content) {

@@ -19,8 +19,12 @@ export interface Segment {
   moved: boolean
   /** Stands where an allow pattern does not look: loops, subshells, substitutions, the background … */
   nested: boolean
+  /** Something is piped or redirected into it that its words do not show. */
+  fed?: true
   /** Why nobody can say what it runs. */
   opaque?: string
+  /** Why its words may not mean what they say: a variable or a name was set before it. */
+  changed?: string
   inner: readonly InnerCommand[]
 }
 
@@ -31,6 +35,8 @@ export interface InnerCommand {
   at: number
   /** The outer program cannot change their meaning. */
   clear: boolean
+  /** A rule that lets the outer program run anything speaks for them too. */
+  owned?: true
 }
 
 /** A file that a redirect opens. Descriptors that are only copied are left out. */

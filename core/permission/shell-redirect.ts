@@ -13,14 +13,20 @@ export interface ReadRedirects {
   scripts: ParsedScript[]
   /** An unquoted here-document or here-string, whose text is not known before it runs. */
   expands: boolean
+  /** A file, a here-document or a here-string, or another descriptor, becomes its input. */
+  feeds: boolean
+  /** Names that get the number of a descriptor: `{name}>file`. */
+  assigned: string[]
   trouble?: string
 }
 
 /** Reads the redirects; a descriptor that is only copied opens nothing. */
 export function readRedirects(redirects: readonly Redirection[], state: ShellState): ReadRedirects {
-  const read: ReadRedirects = { files: [], scripts: [], expands: false }
+  const read: ReadRedirects = { files: [], scripts: [], expands: false, feeds: false, assigned: [] }
   for (const redirect of redirects) {
     read.scripts.push(...scriptsIn(redirect))
+    if (redirect.descriptor?.type === "FileDescriptorVariable") read.assigned.push(redirect.descriptor.name)
+    read.feeds ||= redirect.operator.startsWith("<")
     if (redirect.type === "HereDoc") {
       read.expands ||= redirect.delimiter?.quoted !== true
       if (redirect.closing === undefined) read.trouble ??= "its here-document has no end"
@@ -46,9 +52,13 @@ export function stdinOf(redirects: readonly Redirection[], state: ShellState): s
   return redirects.flatMap((redirect) => {
     if (redirect.type === "HereDoc") return [redirect.body.text]
     if (redirect.type !== "HereString" || redirect.target === undefined) return []
-    return [...readWord(redirect.target, state).word.guesses]
+    const { value, guesses } = readWord(redirect.target, state).word
+    return value === undefined ? [...guesses, UNKNOWN_TEXT] : [...guesses]
   })
 }
+
+/** A command that nobody knows before it runs: it stands for a text that is only guessed at. */
+const UNKNOWN_TEXT = '"$0"'
 
 /** The text that `echo`, `printf` or a `cat` of a here-document writes, for a shell that reads it. */
 export function printedText(node: SyntaxNode, state: ShellState): string[] {
@@ -56,7 +66,10 @@ export function printedText(node: SyntaxNode, state: ShellState): string[] {
   const name = node.name?.value ?? ""
   if (name === "cat") return stdinOf(node.redirects, state)
   if (name !== "echo" && name !== "printf") return []
-  const words = node.args.flatMap((arg) => (arg.type === "Word" ? [readWord(arg, state).word.guesses[0]!] : []))
+  const read = node.args.map((arg) => (arg.type === "Word" ? readWord(arg, state).word : undefined))
+  const words = read.map((word) => word?.guesses[0] ?? "")
   const text = words.filter((word, i) => i > 0 || !/^-[neE]+$|^(?:%[sb]|\\n)+$/.test(word)).join(" ")
-  return [text.replaceAll("\\n", "\n")]
+  const plain = text.replaceAll("\\n", "\n")
+  const known = read.every((word) => word?.value !== undefined && !word.glob) && !/\\|%/.test(plain)
+  return known ? [plain] : [plain, UNKNOWN_TEXT]
 }

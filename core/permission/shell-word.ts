@@ -19,6 +19,8 @@ export interface ShellWord {
   splits: boolean
   /** A guess that counts an unknown part as empty. */
   emptied: boolean
+  /** Its parts are known, but for those that commands print which are looked at themselves. */
+  printed?: true
 }
 
 /** What is known while a command is read from left to right. */
@@ -28,6 +30,8 @@ export interface ShellState {
   bases: readonly string[] | undefined
   /** What variables may hold, set by the command itself. */
   variables: Map<string, readonly string[]>
+  /** Keeps what an expansion sets; undefined: its value is not known. */
+  assign(name: string, guesses: readonly string[] | undefined): void
 }
 
 /** A word, and the scripts that run to make it. */
@@ -37,8 +41,10 @@ export interface ReadWord {
 }
 
 /** Stands in a guess for a part that is surely not empty. */
-const SOME_TEXT = "\uFFFC"
+export const SOME_TEXT = "\uFFFC"
 const MAX_GUESSES = 16
+/** Longer ones are cut: a variable may hold itself many times over. */
+const MAX_GUESS_CHARS = 10_000
 
 interface Piece {
   value: string | undefined
@@ -53,7 +59,25 @@ export function readWord(node: Word, state: ShellState): ReadWord {
   const pieces = node.parts?.map((part) => readPart(part, state, false)) ?? [literal(node.value)]
   const joined = expandTilde(node.text, join(pieces), state)
   const { value, guesses, glob = false, splits = false, emptied = false } = joined
-  return { word: { raw: node.text, value, guesses, glob, splits, emptied }, scripts: scriptsIn(node) }
+  const word = { raw: node.text, value, guesses, glob, splits, emptied }
+  const printed = value === undefined && !glob && node.parts?.every(isPrinted) === true
+  return { word: printed ? { ...word, printed } : word, scripts: scriptsIn(node) }
+}
+
+/** Known as it is written, or printed by a command. */
+function isPrinted(part: WordPart): boolean {
+  switch (part.type) {
+    case "Literal":
+    case "SingleQuoted":
+    case "AnsiCQuoted":
+    case "CommandExpansion":
+    case "ProcessSubstitution":
+      return true
+    case "DoubleQuoted":
+      return part.parts.every(isPrinted)
+    default:
+      return false
+  }
 }
 
 /** Reads `NAME=value`; its raw text is the whole of it, its value that of the right side. */
@@ -84,7 +108,8 @@ export function literalWord(value: string, raw = value): ShellWord {
 }
 
 /** The words after a guess fell apart at its blanks; words without a text fall out. */
-export function splitWords(words: readonly ShellWord[]): ShellWord[] {
+export function splitWords(words: readonly ShellWord[]): readonly ShellWord[] {
+  if (!words.some((word) => word.splits)) return words
   return words.flatMap((word) => {
     const [only] = word.guesses
     if (!word.splits || word.value !== undefined || word.guesses.length !== 1 || only === undefined) return [word]
@@ -146,10 +171,20 @@ function readPart(part: WordPart, state: ShellState, quoted: boolean): Piece {
       return { value: undefined, guesses: expandBraces(part.text) }
     case "ExtendedGlob":
       return { value: undefined, guesses: [part.text], glob: true }
+    case "ArithmeticExpansion":
+      assignSums(part.text, state)
+      return { value: undefined, guesses: [SOME_TEXT] }
     default:
       return { value: undefined, guesses: [SOME_TEXT] }
   }
 }
+
+/** Keeps the names that a sum sets: `a = 1`, `b++`, `--c`. */
+export function assignSums(text: string, state: ShellState): void {
+  for (const [, before, after] of text.matchAll(SETS)) state.assign((before ?? after)!, undefined)
+}
+const SETS =
+  /([A-Za-z_]\w{0,200})(?:\[[^\]]{0,200}\])?\s{0,20}(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s{0,20}([A-Za-z_]\w{0,200})/g
 
 function literal(value: string): Piece {
   return { value, guesses: [value] }
@@ -160,7 +195,7 @@ function join(pieces: readonly Piece[]): Piece {
   let guesses: readonly string[] = [""]
   for (const piece of pieces) {
     value = value === undefined || piece.value === undefined ? undefined : value + piece.value
-    guesses = guesses.flatMap((start) => piece.guesses.map((end) => start + end)).slice(0, MAX_GUESSES)
+    guesses = guesses.flatMap((start) => piece.guesses.map((end) => (start + end).slice(0, MAX_GUESS_CHARS))).slice(0, MAX_GUESSES)
   }
   const some = (key: "glob" | "splits" | "emptied") => pieces.some((piece) => piece[key])
   return { value, guesses, glob: some("glob"), splits: some("splits"), emptied: some("emptied") }
@@ -186,6 +221,7 @@ function readParameter(part: ParameterExpansionPart, state: ShellState): Piece {
   const empty = held.guesses.includes("")
   if (operation.operator.endsWith("?")) return { value: undefined, guesses: empty ? [SOME_TEXT] : held.guesses }
   const { guesses } = readWord(operation.operand, state).word
+  if (operation.operator.endsWith("=")) state.assign(part.parameter, guesses)
   if (operation.operator.endsWith("+")) return { value: undefined, guesses: ["", ...guesses] }
   return { value: undefined, guesses: empty ? guesses : [...held.guesses, ...guesses] }
 }

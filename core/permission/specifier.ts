@@ -48,7 +48,7 @@ export function createRule(
     commands,
     firstWord: once(() => firstWordOf(commands())),
     path: once(() => (text === undefined ? undefined : parsePathPattern(text, anchors, refuses ? "refuse" : "allow"))),
-    domain: domainMatcher(text),
+    domain: domainMatcher(text, refuses),
     name: nameMatcher(text, refuses),
     parameter: once(() => readParameter(text)),
   }
@@ -71,6 +71,8 @@ function isServer(tool: string): boolean {
 
 /** As written, and with runs of blanks made one; a quote in the pattern stands for itself. */
 function commandReadings(text: string, refuses: boolean): Wildcard[] {
+  // A pattern without a star fits one text, the blanks inside of its quotes included.
+  if (!refuses && isExact(parseWildcard(text))) return [parseWildcard(text)]
   const collapsed = text.replace(/[ \t]+/g, " ")
   const tight = refuses && collapsed.endsWith(" :*") ? `${collapsed.slice(0, -3)}:*` : collapsed
   return [...new Set([text, collapsed, tight])].map(parseWildcard)
@@ -87,8 +89,12 @@ function firstWordOf(readings: readonly Wildcard[]): string | undefined {
   return words.size === 1 ? only : undefined
 }
 
-function domainMatcher(text: string | undefined): (host: string) => boolean | undefined {
-  const given = /^domain:(.*)$/s.exec(text ?? "")?.[1]?.trim()
+/** A guard that names a host or an address without saying `domain:` is meant for the host. */
+function domainMatcher(text: string | undefined, refuses: boolean): (host: string) => boolean | undefined {
+  const bare = refuses
+    ? /^(?:https?:\/\/)?([\w*-]+(?:\.[\w*-]+)+\.?)(?::\d+)?(?:\/\**)?$/i.exec(text ?? "")?.[1]
+    : undefined
+  const given = /^domain\s*:(.*)$/s.exec(text ?? "")?.[1]?.trim() ?? bare
   if (given === undefined) return () => undefined
   const pattern = canonicalHost(given)
   if (pattern === "*") return () => true
@@ -116,9 +122,17 @@ function canonicalHost(text: string): string {
 function nameMatcher(text: string | undefined, refuses: boolean): (name: string) => boolean {
   if (text === undefined || text === "*") return () => true
   const pattern = parseWildcard(text)
-  if (refuses) return (name) => matchesWildcard(pattern, name)
-  const [only] = pattern.chunks
-  return (name) => (isExact(pattern) || (pattern.bounded && pattern.chunks.length === 1)) && only === name
+  const [head = "", ...more] = pattern.chunks
+  const isPrefix = pattern.bounded && more.length === 0
+  // A skill's name may come with arguments behind it, and one of a plugin with the plugin in front of it.
+  if (refuses) {
+    const group = text.endsWith(":*") ? `${head}:` : undefined
+    return (name) =>
+      matchesWildcard(pattern, name) ||
+      matchesWildcard(pattern, /^\S*/.exec(name)![0]) ||
+      (group !== undefined && name.startsWith(group))
+  }
+  return (name) => (isExact(pattern) && head === name) || (isPrefix && (name === head || name.startsWith(`${head} `)))
 }
 
 function readParameter(text: string | undefined): { name: string; value: Wildcard } | undefined {

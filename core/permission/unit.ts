@@ -5,13 +5,14 @@
  */
 import type { Target } from "../tool.ts"
 import { analyseCommand } from "./command.ts"
-import type { PermissionCall, PermissionFacts } from "./decision.ts"
+import type { DecidedTarget, PermissionCall, PermissionFacts } from "./decision.ts"
 import { absolutePaths, type Operand, operandsOf } from "./operand.ts"
 import { createPlace, type Place } from "./place.ts"
 import type { Analysis, Segment } from "./segment.ts"
 
 /** A path that a call opens, and all places that it may be. */
-export interface PathUnit extends Pick<Operand, "access" | "change" | "written" | "exact" | "recursive" | "loose"> {
+export interface PathUnit
+  extends Pick<Operand, "access" | "change" | "written" | "exact" | "listed" | "recursive" | "loose" | "steers"> {
   kind: "path"
   from: "tool" | Operand["from"]
   places: readonly Place[]
@@ -50,24 +51,46 @@ export function unitsOf(call: PermissionCall, facts: PermissionFacts): Unit[] {
     if (target.kind === "command") return commandUnit(target, facts)
     if (target.kind === "url") return { kind: "url", host: hostOf(target.url), text: target.url, target }
     if (target.kind === "name") return { kind: "name", name: target.name, target }
-    const { path, access } = target
-    const resolved = facts.paths.get(path)
-    const [lexical = path] = absolutePaths([facts.cwd], [path])
-    const places = [createPlace(path, lexical, resolved)]
-    const recursive = access === "read" && resolved?.directory === true && !call.skipsDenied
-    return {
-      kind: "path",
-      from: "tool",
-      access,
-      change: false,
-      written: path,
-      exact: true,
-      recursive,
-      loose: false,
-      places,
-      target,
-    }
+    return pathUnit(target, call, facts)
   })
+}
+
+/** What the call only hints at: for guards, and nothing that has to be allowed. */
+export function hintsOf(call: PermissionCall, facts: PermissionFacts): PathUnit[] {
+  const paths = (call.hints ?? []).filter((target) => target.kind === "path")
+  return paths.map((target) => ({ ...pathUnit(target, call, facts), recursive: false, loose: true }))
+}
+
+function pathUnit(target: Target & { kind: "path" }, call: PermissionCall, facts: PermissionFacts): PathUnit {
+  const { path, access } = target
+  const resolved = facts.paths.get(path)
+  const [lexical = path] = absolutePaths([facts.cwd], [path])
+  const isFiltered = call.skipsDenied === true && facts.filtersReads === true
+  return {
+    kind: "path",
+    from: "tool",
+    access,
+    change: false,
+    written: path,
+    exact: true,
+    listed: true,
+    recursive: access === "read" && resolved?.directory === true && !isFiltered,
+    loose: false,
+    places: [createPlace(path, lexical, { resolved, cwd: facts.cwd })],
+    target,
+  }
+}
+
+/** A path as what decided: of a command, the operand or the redirect. */
+export function targetOfPath({ from, access, written, target }: PathUnit): DecidedTarget {
+  return from === "tool" ? target : { kind: "path", access, path: written, part: from }
+}
+
+/** A simple command as what decided; when it is all there is, the command as it was written. */
+export function targetOfSegment(segment: Segment, { analysis, target }: CommandUnit): DecidedTarget {
+  const written = segment.tails[0] ?? segment.words.map(({ raw }) => raw).join(" ")
+  const isAll = analysis.all.length === 1 || written === "" || written === analysis.text.trim()
+  return isAll ? target : { kind: "command", text: written, part: "segment" }
 }
 
 /** The paths of all units, those of commands included. */
@@ -83,22 +106,38 @@ function commandUnit(target: Target & { kind: "command" }, facts: PermissionFact
 
 /** The paths that one segment names. */
 export function segmentPaths(segment: Segment, facts: PermissionFacts, target: Target): PathUnit[] {
-  return operandsOf(segment)
-    .filter(({ access, guesses }) => access !== "write" || !guesses.every((guess) => HARMLESS_WRITES.has(guess)))
-    .map(({ guesses, emptied: _, ...operand }) => {
-      // With an unknown folder the current one is as good a guess as any: for guards, it allows nothing.
-      const bases = segment.bases ?? [facts.cwd]
-      const sure = operand.exact && (segment.bases !== undefined || guesses.every((guess) => guess.startsWith("/")))
-      const places = absolutePaths(bases, guesses).map((path) =>
-        createPlace(operand.written, path, facts.paths.get(path)),
-      )
-      return { ...operand, kind: "path", exact: sure, places, target }
-    })
+  // With an unknown folder the current one is as good a guess as any: for guards, it allows nothing.
+  const bases = segment.bases ?? [facts.cwd]
+  const isThere = (path: string) => {
+    const found = facts.paths.get(path)
+    return found?.file === true || found?.directory === true
+  }
+  const paths: PathUnit[] = []
+  for (const { guesses, emptied: _, top, unless, ...operand } of operandsOf(segment)) {
+    const harmless = operand.access === "write" || operand.from === "redirect" ? HARMLESS[operand.access] : undefined
+    if (harmless && guesses.every((guess) => harmless.has(guess))) continue
+    if (unless && absolutePaths(bases, unless).some(isThere)) continue
+    const sure = operand.exact && (segment.bases !== undefined || guesses.every((guess) => guess.startsWith("/")))
+    const from = top
+      ? [...bases, ...facts.roots.filter((root) => bases.some((base) => base.startsWith(`${root}/`)))]
+      : bases
+    const places = absolutePaths(from, guesses).map((path) =>
+      createPlace(operand.written, path, { resolved: facts.paths.get(path), cwd: bases[0] ?? facts.cwd }),
+    )
+    const recursive = operand.recursive && !(places.length > 0 && places.every(({ file }) => file))
+    paths.push({ ...operand, kind: "path", exact: sure, recursive, places, target })
+  }
+  return paths
 }
 
-const HARMLESS_WRITES = new Set(["/dev/null", "/dev/stdout", "/dev/stderr"])
+/** Files that hold nothing, and keep nothing. */
+const HARMLESS = {
+  read: new Set(["/dev/null"]),
+  write: new Set(["/dev/null", "/dev/stdout", "/dev/stderr"]),
+}
 
-function hostOf(url: string): string | undefined {
+/** The host of a web address, in lower case and without a last dot; undefined when it is no web address. */
+export function hostOf(url: string): string | undefined {
   try {
     const { protocol, hostname } = new URL(url)
     return /^https?:$/.test(protocol) && hostname !== "" ? hostname.toLowerCase().replace(/\.$/, "") : undefined

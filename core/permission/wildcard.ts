@@ -33,17 +33,53 @@ export function matchesWildcard({ chunks, bounded }: Wildcard, text: string): bo
   if (chunks.length === 1) return bounded ? endsWord(text, head.length) : text.length === head.length
   let at = head.length
   for (const chunk of chunks.slice(1, -1)) {
-    const found = text.indexOf(chunk, at)
+    const found = find(text, chunk, at, () => true)
     if (found < 0) return false
     at = found + chunk.length
   }
   const last = chunks.at(-1)!
   if (!bounded) return text.length - last.length >= at && text.endsWith(last)
-  for (let found = text.indexOf(last, at); found >= 0; found = text.indexOf(last, found + 1)) {
-    if (endsWord(text, found + last.length)) return true
-    if (found >= text.length) break
+  return find(text, last, at, (found) => endsWord(text, found + last.length)) >= 0
+}
+
+/** Longer parts are looked for in a way that no text makes slow. */
+const PLAIN_CHARS = 64
+
+/** Where the part stands first, from there on, and the test holds; -1 when it does not. */
+function find(text: string, part: string, from: number, holds: (at: number) => boolean): number {
+  if (part.length > PLAIN_CHARS) return findLong(text, part, from, holds)
+  for (let at = text.indexOf(part, from); at >= 0; at = text.indexOf(part, at + 1)) {
+    if (holds(at)) return at
+    if (at >= text.length) break
   }
-  return false
+  return -1
+}
+
+/** Knuth, Morris and Pratt: linear, where the search of the engine may take the product of both lengths. */
+function findLong(text: string, part: string, from: number, holds: (at: number) => boolean): number {
+  const fallback = fallbacksOf(part)
+  let fits = 0
+  for (let at = from; at < text.length; at++) {
+    while (fits > 0 && text[at] !== part[fits]) fits = fallback[fits - 1]!
+    if (text[at] === part[fits]) fits++
+    if (fits < part.length) continue
+    const start = at - part.length + 1
+    if (holds(start)) return start
+    fits = fallback[fits - 1]!
+  }
+  return -1
+}
+
+/** For each beginning of the part, how much of it is also its end. */
+function fallbacksOf(part: string): Uint32Array {
+  const found = new Uint32Array(part.length)
+  let fits = 0
+  for (let at = 1; at < part.length; at++) {
+    while (fits > 0 && part[at] !== part[fits]) fits = found[fits - 1]!
+    if (part[at] === part[fits]) fits++
+    found[at] = fits
+  }
+  return found
 }
 
 /** True when it fits one text only. */

@@ -8,13 +8,14 @@ import { below, declare, type Failure, failureOf, type Place, type RunContext } 
 
 /** Runs an agent; its `verify` steps run at `<path>/verify/1` and so on. */
 export async function runAgentStep(run: RunContext, step: AgentStep<any>, place: Place): Promise<StepResult> {
-  const { engine, path, spend, signal } = place
+  const { engine, path, each, spend, signal } = place
   const verify = step.verify === undefined ? undefined : createVerify(run, step, place)
   const outcome = await run.parts.runAgent(engine, {
     step,
     path,
     spend,
     signal,
+    ...(each === undefined ? {} : { each }),
     ...(verify ? { verify: verify.ask } : {}),
     ...(run.inbox ? { inbox: run.inbox } : {}),
   })

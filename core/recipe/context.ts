@@ -50,6 +50,8 @@ export interface Place {
   path: string
   spend: Spend
   signal: AbortSignal
+  /** The `each` or `pipeline` step that this place is an item of. */
+  each?: string
   /** How many recipes this one is nested in. */
   depth: number
   /** What these recipes refuse or ask about. */

@@ -77,7 +77,7 @@ async function fanOut(
 ): Promise<StepResult<Each<unknown>>> {
   const keys = keysOf(step, place.path)
   const results = await inTurns(keys.length, step.concurrency ?? CONCURRENCY, async (index) => {
-    const at = below(place, keys[index]!)
+    const at = { ...below(place, keys[index]!), each: place.path }
     if (place.signal.aborted) return cancelled()
     try {
       return await work(index, at)
@@ -126,6 +126,11 @@ function account(run: RunContext, place: Place, { keys, results, allowed }: Acco
     return [{ key: keys[index]!, ...plainFailure(result) }]
   })
   const value = { values, failed, results }
+  const counted = `${failed.length} of ${keys.length} items failed, ${allowed} may`
+  const tripped = place.engine.breaker.tripped()
+  if (tripped !== undefined && !place.signal.aborted) {
+    return { ok: false, cause: "denied", error: `${counted}; ${tripped}`, partial: value }
+  }
   const worst = failed.find(({ cause }) => cause === "cancelled" || cause === "budget")
   const ends = place.signal.aborted || place.spend.exhausted() !== undefined
   if (failed.length <= allowed && !(ends && worst)) {
@@ -133,6 +138,5 @@ function account(run: RunContext, place: Place, { keys, results, allowed }: Acco
     return { ok: true, value }
   }
   const { cause, code, key, error } = (ends && worst) || failed[0]!
-  const counted = `${failed.length} of ${keys.length} items failed, ${allowed} may`
   return { ok: false, cause, error: `${counted}; "${key}": ${error}`, ...(code ? { code } : {}), partial: value }
 }

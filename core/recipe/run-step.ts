@@ -85,11 +85,13 @@ function nameOf(declared: unknown): string {
   return typeof declared === "object" ? "an object without a kind" : `a ${typeof declared}`
 }
 
-/** After an abort, or once a budget has refused something, nothing new starts. */
-function refusesToStart({ signal, spend }: Place): Failure | undefined {
+/** After an abort, once a budget has refused something, or after too many denials nothing new starts. */
+function refusesToStart({ signal, spend, engine }: Place): Failure | undefined {
   const spent = spend.exhausted()
   if (spent && !isInterrupted(signal)) return { ok: false, cause: "budget", error: spent.spent }
-  return signal.aborted ? cancelled() : undefined
+  if (signal.aborted) return cancelled()
+  const tripped = engine.breaker.tripped()
+  return tripped === undefined ? undefined : { ok: false, cause: "denied", error: tripped }
 }
 
 function claimPath({ paths }: RunContext, path: string): void {

@@ -47,8 +47,11 @@ export interface Spend {
 export interface Reservation {
   /** Output tokens to ask for: as wanted, or what still fits, at least 1,024. */
   maxOutput: number
-  /** Counts a turn and what it really used; without usage no turn, but all that was reserved: the request died on its way. */
-  settle(usage?: Usage): void
+  /**
+   * Counts a turn (none, for a request that was no agent's turn) and what it really used; without usage no turn, but all
+   * that was reserved: the request died on its way.
+   */
+  settle(usage?: Usage, turns?: 0): void
   /** Gives it back unused: the request was never sent. */
   release(): void
 }
@@ -211,7 +214,8 @@ function createReservation(
   }
   return {
     maxOutput: held.output,
-    settle: (usage) => close(() => count(chain, request, usage ?? worstUsage(request, held), usage ? 1 : 0)),
+    settle: (usage, turns) =>
+      close(() => count(chain, request, usage ?? worstUsage(request, held), usage ? (turns ?? 1) : 0)),
     release: () => close(),
   }
 }

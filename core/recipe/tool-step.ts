@@ -59,10 +59,10 @@ interface Call {
 }
 
 async function call(run: RunContext, { place, tool, input, cwd, env }: Call): Promise<Called> {
-  const { engine, spend, signal, path } = place
+  const { engine, spend, signal, path, each } = place
   const number = run.next()
   const scope = run.parts.createScope(engine, {
-    agent: { id: `step-${number}`, type: "main", depth: 0, step: path },
+    agent: { id: `step-${number}`, type: "main", depth: 0, step: path, ...(each === undefined ? {} : { each }) },
     caller: "recipe",
     mode: engine.mode,
     spend,

@@ -10,22 +10,41 @@ import { type Settings, settingsKeys, settingsSchema } from "./schema.ts"
 
 /** Checks a document; `file` is for the error. Throws SETTINGS_KEY_UNKNOWN or SETTINGS_VALUE_INVALID. */
 export function checkSettings(file: string, document: SettingsDocument): Settings {
-  const checked = settingsSchema.safeParse(document.value)
-  if (checked.success) return checked.data
-  const issue = checked.error.issues.find(({ code }) => code === "unrecognized_keys") ?? checked.error.issues[0]!
-  const path = issue.path as (string | number)[]
-  if (issue.code !== "unrecognized_keys") {
-    const place = document.at(path)
-    throw new SousError("SETTINGS_VALUE_INVALID", { file, key: path.join("."), problem: problemOf(issue), ...place })
-  }
-  const key = issue.keys[0]!
-  const place = document.at([...path, key])
-  throw new SousError("SETTINGS_KEY_UNKNOWN", {
+  return checkPart(settingsSchema, document.value, {
     file,
-    key: [...path, key].join("."),
-    mend: suggestKey(path.join("."), key),
-    ...place,
+    at: document.at,
+    path: [],
+    meant: (path, key) => suggestKey(path.join("."), key),
   })
+}
+
+/** Where a value stands, and what is said about a key that it should not have. */
+export interface Part {
+  file: string
+  at: SettingsDocument["at"]
+  /** Of the value in its file. */
+  path: readonly (string | number)[]
+  /** The mend for an unknown key; `path` is that of the object which has it. */
+  meant(path: readonly (string | number)[], key: string): string
+}
+
+/** Checks one value of a file. Throws SETTINGS_KEY_UNKNOWN or SETTINGS_VALUE_INVALID. */
+export function checkPart<S extends z.ZodType>(schema: S, value: unknown, part: Part): z.output<S> {
+  const checked = schema.safeParse(value)
+  if (checked.success) return checked.data
+  const { file } = part
+  const issue = checked.error.issues.find(({ code }) => code === "unrecognized_keys") ?? checked.error.issues[0]!
+  const path = [...part.path, ...(issue.path as (string | number)[])]
+  if (issue.code !== "unrecognized_keys") throw invalidValue(problemOf(issue), { ...part, path })
+  const key = issue.keys[0]!
+  const place = part.at([...path, key])
+  const mend = part.meant(path, key)
+  throw new SousError("SETTINGS_KEY_UNKNOWN", { file, key: [...path, key].join("."), mend, ...place })
+}
+
+/** The fault of a value that is not what it should be. */
+export function invalidValue(problem: string, { file, at, path }: Omit<Part, "meant">): SousError {
+  return new SousError("SETTINGS_VALUE_INVALID", { file, key: path.join("."), problem, ...at(path) })
 }
 
 function problemOf(issue: z.core.$ZodIssue): string {
@@ -35,7 +54,7 @@ function problemOf(issue: z.core.$ZodIssue): string {
 }
 
 /** Names the key that was meant: among its neighbours, or a key of that very name at another place. */
-function suggestKey(parent: string, key: string): string {
+export function suggestKey(parent: string, key: string): string {
   const known = settingsKeys().map(({ path }) => path)
   const elsewhere = known.find((path) => path.endsWith(`.${key}`))
   if (elsewhere !== undefined) return `write "${elsewhere}"`

@@ -21,7 +21,12 @@ export interface SettingsDocument {
 /** Parses by the file's ending: JSON (comments and trailing commas allowed) or YAML. Throws SETTINGS_FILE_BROKEN. */
 export async function parseDocument(file: string, text: string): Promise<SettingsDocument> {
   const clean = text.startsWith("\uFEFF") ? text.slice(1) : text
-  return /\.ya?ml$/.test(file) ? parseYaml(file, clean) : parseJson(file, clean)
+  try {
+    return await (/\.ya?ml$/.test(file) ? parseYaml(file, clean) : parseJson(file, clean))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem: "it is nested too deeply" }, { cause: error })
+  }
 }
 
 async function parseJson(file: string, text: string): Promise<SettingsDocument> {

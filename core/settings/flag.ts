@@ -39,7 +39,7 @@ export interface FlagValues {
   disallowedTools?: string[]
   dangerouslySkipPermissions?: boolean
   tools?: string[]
-  settings?: string
+  settings?: string[]
   addDir?: string[]
   plugin?: string[]
   system?: string
@@ -120,7 +120,7 @@ export const FLAGS: readonly Flag[] = [
     { notation: "--add-dir <folder>", sentence: "a further folder to work in; repeatable", parse: addText },
   ]),
   ...group("Settings", [
-    { notation: "--settings <file|json>", sentence: "settings for this start" },
+    { notation: "--settings <file|json>", sentence: "settings for this start; repeatable", parse: addText },
     { notation: "--plugin <file>", sentence: "a plugin for this start; repeatable", parse: addText },
     { notation: "--trust", sentence: "trust this project for this start" },
     { notation: "--strict", sentence: "a plugin that does not load stops the start (default when CI is set)" },
@@ -136,7 +136,7 @@ export function settingsOfFlags(values: FlagValues): Settings {
     effort: values.effort,
     maxTurns: values.maxTurns,
     budget: values.budget,
-    plugins: values.plugin?.map((plugin) => (/^[~./]/.test(plugin) ? plugin : `./${plugin}`)),
+    plugins: values.plugin?.map((plugin) => (/^(?:[~./]|sous\/)/.test(plugin) ? plugin : `./${plugin}`)),
     permissions: given({
       allow: values.allowedTools,
       deny: values.disallowedTools,

@@ -4,20 +4,22 @@
  * Invariant: nothing of a project that nobody trusted widens what may run; a file that is broken stops the start. No
  * configuration library searches here: one that was tried runs code that it finds in the current directory.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, realpathSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
 import { checkSettings } from "./check.ts"
 import { parseDocument } from "./document.ts"
+import type { ConfiguredHooks, HookFilePlace } from "./hook-load.ts"
 import { type EffectiveSettings, mergeSettings, type SettingsScope, type SettingsSource } from "./merge.ts"
 import { pluginsIn } from "./plugin-file.ts"
 import type { Settings } from "./schema.ts"
-import { resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
+import { homeFolder, resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
+import { isThere, readSettingsText } from "./text-file.ts"
 import { needsTrust, withoutTrust } from "./trust.ts"
 
 export interface LoadSettingsOptions extends ScopeOptions {
-  /** `--settings`: a file, or JSON itself. */
-  settings?: string | undefined
+  /** `--settings`: a file, or JSON itself; of several the last wins. */
+  settings?: string | readonly string[] | undefined
   /** What the flags set; beats `settings` within the CLI scope. */
   flags?: Settings | undefined
   /** The project is trusted for this start. Default false. */
@@ -29,6 +31,7 @@ export interface LoadedSettings {
   folders: ScopeFolders
   /** The files that were read. */
   files: { scope: SettingsScope; file: string }[]
+  hooks: ConfiguredHooks
   /** One sentence each; one of them names all that was left out of a project that nobody trusts. */
   warnings: string[]
 }
@@ -36,23 +39,39 @@ export interface LoadedSettings {
 const ENDINGS = [".json", ".yaml", ".yml"]
 
 /** Reads and merges the settings of all scopes. Throws SETTINGS_… errors. */
-export async function loadSettings(options: LoadSettingsOptions): Promise<LoadedSettings> {
+export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSettings> {
+  const options = { home: homeFolder(given.env), ...given }
   const folders = scopeFolders(options)
   const warnings: string[] = []
   const sources = [...(options.flags ? [flagSource(options.flags, options.cwd)] : [])]
-  if (options.settings !== undefined) sources.push(await commandLineSource(options.settings, options))
+  for (const one of [options.settings ?? []].flat().reverse()) sources.push(await commandLineSource(one, options))
   for (const { scope, folder, name, base } of placesOf(folders)) {
     const file = findFile(folder, name, warnings)
     if (file !== undefined) sources.push(await loadFile(file, scope, base))
   }
-  const leftOut = options.trust ? [] : [...leaveOutUntrusted(sources), ...pluginsLeftOut(folders)]
+  const hookFiles = hookFilesOf(folders)
+  warnings.push(...hookFilesElsewhere(options.cwd, hookFiles))
+  const settleHooks = await readHooks(sources, hookFiles)
+  const trust = options.trust ?? false
+  const untrusted = () => [...leaveOutUntrusted(sources), ...hooksLeftOut(hookFiles), ...pluginsLeftOut(folders)]
+  const leftOut = trust ? [] : untrusted()
   if (leftOut.length > 0) warnings.push(trustWarning(leftOut))
+  const hooks = settleHooks(sources, { trust })
+  const files = [...sources, ...hookFiles]
   return {
     settings: mergeSettings(sources),
     folders,
-    files: sources.flatMap(({ scope, file }) => (file === undefined ? [] : [{ scope, file }])),
-    warnings,
+    files: files.flatMap(({ scope, file }) => (file === undefined ? [] : [{ scope, file }])),
+    hooks,
+    warnings: [...warnings, ...hooks.warnings],
   }
+}
+
+/** What the files of a project itself set, without its local ones; undefined where there are none. */
+export async function loadProjectSettings(root: string): Promise<SettingsSource | undefined> {
+  const folder = join(root, ".sous")
+  const file = findFile(folder, "settings", [])
+  return file === undefined ? undefined : await loadFile(file, "project", root)
 }
 
 interface Place {
@@ -96,10 +115,43 @@ function listFolder(folder: string): string[] {
   }
 }
 
-async function loadFile(file: string, scope: SettingsScope, base: string): Promise<SettingsSource> {
-  return { scope, file, base, ...(await readSettings(file, readText(file))) }
+/** The `.hooks.json` files that are there, strongest scope first. */
+function hookFilesOf({ root, user }: ScopeFolders): HookFilePlace[] {
+  const places = [
+    ...(root === undefined ? [] : [{ scope: "project", file: join(root, ".hooks.json") } as const]),
+    ...(user === undefined ? [] : [{ scope: "user", file: join(user, ".hooks.json") } as const]),
+  ]
+  return places.filter(({ file }) => isThere(file))
 }
 
+/** A `.hooks.json` where somebody works and which nothing reads would be a guard that is not there. */
+function hookFilesElsewhere(cwd: string, known: readonly HookFilePlace[]): string[] {
+  const file = join(realpathSync(cwd), ".hooks.json")
+  if (known.some((one) => one.file === file) || !isThere(file)) return []
+  return [`"${file}" is not read: it lies beside no .git, .sous or .claude, so its folder is no project's root`]
+}
+
+/** Reads the hooks as they stand; what comes back says of each whether it may run, once trust has been settled. */
+async function readHooks(sources: readonly SettingsSource[], files: readonly HookFilePlace[]) {
+  type Settle = (settings: readonly SettingsSource[], options: { trust: boolean }) => ConfiguredHooks
+  const none: Settle = () => ({ sources: [], notRaised: [], warnings: [] })
+  if (files.length === 0 && sources.every(({ values }) => !HOOK_KEYS.some((key) => values[key] !== undefined)))
+    return none
+  const { findHooks, settleHooks } = await import("./hook-load.ts")
+  const found = await findHooks(sources, files)
+  const settle: Settle = (settings, options) => settleHooks(found, settings, options)
+  return settle
+}
+
+/** Keys by which settings speak of hooks. */
+const HOOK_KEYS = ["hooks", "allowManagedHooksOnly"] as const
+
+async function loadFile(file: string, scope: SettingsScope, base: string): Promise<SettingsSource> {
+  const text = scope === "cli" ? readText(file) : readSettingsText(file)
+  return { scope, file, base, ...(await readSettings(file, text)) }
+}
+
+/** A file that the command line names may be a pipe: `--settings <(…)`. */
 function readText(file: string): string {
   try {
     return readFileSync(file, "utf8")
@@ -139,6 +191,10 @@ function leaveOutUntrusted(sources: SettingsSource[]): LeftOut[] {
     source.values = values
     return leftOut.length === 0 ? [] : [{ file: source.file ?? "", keys: leftOut }]
   })
+}
+
+function hooksLeftOut(files: readonly HookFilePlace[]): LeftOut[] {
+  return files.flatMap(({ scope, file }) => (needsTrust(scope) ? [{ file, keys: ["hooks"] }] : []))
 }
 
 function pluginsLeftOut({ project }: ScopeFolders): LeftOut[] {

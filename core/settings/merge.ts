@@ -44,6 +44,8 @@ export interface EffectiveSettings {
     /** Entries of `allow`, `ask`, `deny`, and those of `rules` (marked `ordered`); strongest scope first. */
     rules: RuleSource[]
     defaultMode: PermissionMode
+    /** The small model that judges calls in mode auto. */
+    autoModel?: string
     additionalDirectories: Placed[]
     denialLimit: number
   }
@@ -69,7 +71,7 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
     fallbackModel: one("fallbackModel"),
     effort: one("effort"),
     maxTurns: one("maxTurns"),
-    permissions: {
+    permissions: given({
       rules: [
         ...(["deny", "ask", "allow"] as const).flatMap((list) =>
           placed(`permissions.${list}`).map(({ value, origin }) => ({ ...origin, text: value, behavior: list })),
@@ -77,9 +79,10 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
         ...placed("permissions.rules").map(orderedRule),
       ],
       defaultMode: modeOf(one("permissions.defaultMode")),
+      autoModel: one("permissions.autoModel"),
       additionalDirectories: placed("permissions.additionalDirectories"),
       denialLimit: one("permissions.denialLimit"),
-    },
+    }),
     env: one("env") ?? {},
     plugins: placed("plugins"),
     pluginSettings: one("pluginSettings") ?? {},

@@ -7,7 +7,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import { isSousError, SousError } from "../error.ts"
+import { isSousError, nearestName, SousError } from "../error.ts"
 import type { PluginReport } from "../event.ts"
 import type { Origin } from "../permission/decision.ts"
 import type { Plugin } from "../plugin.ts"
@@ -17,7 +17,7 @@ import { resolveWritten, type ScopeFolders } from "./scopes.ts"
 
 /** A plugin to load. */
 export interface PluginFile {
-  /** Absolute, real; or as it was written, when it was not found. */
+  /** Absolute, real; or as it was written, when it was not found or lies in no file. */
   file: string
   origin: Origin
   /** Why it cannot be loaded, when that is known before trying. */
@@ -28,6 +28,8 @@ interface FindOptions {
   home?: string | undefined
   /** The project is trusted for this start. Default false. */
   trust?: boolean | undefined
+  /** Names of plugins that lie in no file: they are asked for by these. */
+  shipped?: readonly string[] | undefined
 }
 
 export interface LoadedPlugin {
@@ -116,8 +118,11 @@ export async function loadPlugins(
   return { loaded, failed }
 }
 
-function locate(written: string, from: { origin: Origin; base: string; home?: string | undefined }): PluginFile {
-  const { origin, base, home } = from
+type Written = { origin: Origin; base: string } & Pick<FindOptions, "home" | "shipped">
+
+function locate(written: string, from: Written): PluginFile {
+  const { origin, base, home, shipped = [] } = from
+  if (shipped.includes(written)) return { file: written, origin }
   try {
     const isPath = /^(\.{0,2}|~)\/|^[A-Za-z]:[\\/]/.test(written) || PLUGIN_ENDING.test(written)
     const file = isPath ? resolveWritten(written, base, home) : resolvePackage(written, base)
@@ -126,9 +131,17 @@ function locate(written: string, from: { origin: Origin; base: string; home?: st
     return {
       file: written,
       origin,
-      fault: new SousError("PLUGIN_NOT_FOUND", { plugin: written, base }, { cause: error }),
+      fault: new SousError(
+        "PLUGIN_NOT_FOUND",
+        { plugin: written, base, near: nearOf(written, shipped) },
+        { cause: error },
+      ),
     }
   }
+}
+
+function nearOf(written: string, shipped: readonly string[]): string | undefined {
+  return shipped.find((name) => name.endsWith(`/${written}`)) ?? nearestName(written, shipped)
 }
 
 /** The file that a package gives to `import`; packages that only `require` could load are found too. */

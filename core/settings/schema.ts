@@ -60,6 +60,11 @@ const permissions = z.strictObject({
     trust: "widens",
     default: "default",
   }),
+  autoModel: key(
+    z.string().min(1),
+    "A small model that judges calls in mode auto; left out: a fixed list of risky shapes does.",
+    { merge: "replace", trust: "widens" },
+  ),
   additionalDirectories: key(
     z.array(z.string().min(1)),
     "Folders that belong to the work beside the current one; relative to the project, or starting with ~/.",
@@ -115,6 +120,31 @@ export const settingsSchema = z.strictObject({
     "Settings of single plugins, by the plugin's name.",
     { merge: "union", trust: "widens" },
   ),
+  hooks: key(
+    z.record(z.string(), z.unknown()),
+    "Hooks by event: flat entries with a matcher and a command, or nested ones with a matcher and hooks.",
+    { merge: "union", trust: "widens" },
+  ),
+  disableAllHooks: key(
+    z.boolean(),
+    "Configured hooks do not run; those of the managed settings stop only when these say so.",
+    { merge: "replace", trust: "widens", default: false },
+  ),
+  allowManagedHooksOnly: key(z.boolean(), "Only hooks of the managed settings run; only these can set it.", {
+    merge: "replace",
+    trust: "widens",
+    default: false,
+  }),
+  allowedHttpHookUrls: key(
+    z.array(z.string().min(1)),
+    'Addresses that HTTP hooks may reach, such as "https://hooks.example.com/*"; left out: all.',
+    { merge: "union", trust: "widens" },
+  ),
+  httpHookAllowedEnvVars: key(
+    z.array(z.string().min(1)),
+    "Environment variables that headers of HTTP hooks may use, of those that a hook names; left out: all that it names.",
+    { merge: "union", trust: "widens" },
+  ),
   budget: budget.describe("What a run may use.").optional(),
   prices: key(
     z.record(
@@ -151,12 +181,6 @@ export function settingsKeys(schema: z.ZodObject = settingsSchema, prefix = ""):
     if (!mark && inner instanceof z.ZodObject) return settingsKeys(inner, `${prefix}${name}.`)
     return [{ path: prefix + name, sentence: inner.description ?? "", schema: inner, mark }]
   })
-}
-
-/** The schema for editors, as JSON Schema (draft 2020-12). */
-export function settingsJsonSchema(): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(settingsSchema, { io: "input" })
-  return { $schema, title: "sous settings", ...rest }
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {

@@ -24,6 +24,7 @@ export interface ScopeFolders {
 export interface ScopeOptions {
   cwd: string
   env: Readonly<Record<string, string | undefined>>
+  /** Absolute; undefined: none. `loadSettings` takes the one of `env` when it is left out. */
   home?: string | undefined
   /** Default: this process's user; undefined where there are none (Windows). */
   uid?: number | undefined
@@ -35,11 +36,15 @@ export interface ScopeOptions {
 /** Finds the folders of all scopes. */
 export function scopeFolders(options: ScopeOptions): ScopeFolders {
   const root = findProjectRoot(options.cwd, options)
+  return { ...fixedFolders(options), ...(root === undefined ? {} : { root, project: join(root, ".sous") }) }
+}
+
+/** The folders that are the same whatever the project; nothing is looked up for them. */
+export function fixedFolders(options: Omit<ScopeOptions, "cwd">): Pick<ScopeFolders, "managed" | "user"> {
   const user = userFolder(options)
   return {
     managed: options.managed ?? managedFolder(options.platform ?? process.platform),
     ...(user === undefined ? {} : { user }),
-    ...(root === undefined ? {} : { root, project: join(root, ".sous") }),
   }
 }
 
@@ -75,7 +80,7 @@ export function resolveWritten(path: string, base: string, home: string | undefi
   return resolve(base, path)
 }
 
-function userFolder({ env, home }: ScopeOptions): string | undefined {
+function userFolder({ env, home }: Pick<ScopeOptions, "env" | "home">): string | undefined {
   const config = env.XDG_CONFIG_HOME
   // The XDG base directory specification: a relative path is invalid and ignored.
   if (config !== undefined && isAbsolute(config)) return join(config, "sous")

@@ -5,9 +5,11 @@
  */
 import { stripVTControlCharacters } from "node:util"
 
-/** C0, DEL, C1, the line and paragraph separators, and every mark that turns or hides text. */
-const HIDDEN =
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
+/**
+ * C0, DEL, C1, lone surrogates, separators and blanks but the space, and every mark that turns or hides text: what shows
+ * nothing, or passes for something else.
+ */
+const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2800\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/gu
 /** What moves the cursor or turns the direction; joiners, which scripts and emoji need, are not in it. */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 const WIDE =

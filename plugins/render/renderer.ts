@@ -40,9 +40,9 @@ export function printCommon(screen: Screen, event: RunEvent, detail: Detail): vo
       }
       return
     case "hook":
-      if (event.outcome === "failed" || event.outcome === "block" || detail === "verbose") {
+      if (event.outcome === "block" || detail === "verbose" || isFirstFailure(screen, event)) {
         const why = event.reason === undefined ? "" : `: ${oneLine(event.reason)}`
-        screen.print(dim(`· hook ${event.event} of ${event.plugin}: ${event.outcome}${why}`))
+        screen.print(dim(`· hook ${event.event} of ${event.owner}: ${event.outcome}${why}`))
       }
       return
     case "usage":
@@ -63,4 +63,17 @@ function usageOf({ usage, usd, model }: RunEvent & { type: "usage" }): string {
   const { input, output, cacheRead, cacheWrite } = usage
   const tokens = `${formatCount(input + cacheRead + cacheWrite)} in (${formatCount(cacheRead)} cached), ${formatCount(output)} out`
   return [oneLine(model), tokens, ...(usd === undefined ? [] : [formatUsd(usd)])].join(" · ")
+}
+
+/** Hooks whose failure a screen has shown. */
+const shown = new WeakMap<Screen, Set<string>>()
+
+/** True for the first failure of each hook: one that is broken fails at every call. */
+function isFirstFailure(screen: Screen, { outcome, owner, hook }: Extract<RunEvent, { type: "hook" }>): boolean {
+  if (outcome !== "failed") return false
+  const known = shown.get(screen) ?? new Set()
+  shown.set(screen, known)
+  const isFirst = !known.has(`${owner} ${hook}`)
+  known.add(`${owner} ${hook}`)
+  return isFirst
 }

@@ -26,6 +26,7 @@ export interface Screen {
 
 /** The screen in the hands of one speaker. */
 export interface Hold {
+  /** Writes lines that stay, below a line that was echoed. */
   print(text: string): void
   /** Replaces the line that the cursor is on. */
   echo(line: string): void
@@ -72,14 +73,13 @@ export function createScreen(
     write()
     paint()
   }
-  const print = (text: string) => stream.write(text.endsWith("\n") ? text : text + "\n")
   return {
     colors: picocolors.createColors(colorsWanted(env, live)),
     live,
     columns,
     rows: () => Math.max(5, stream.rows || 24),
     above,
-    print: (text) => above(() => print(text)),
+    print: (text) => above(() => printLines(stream, text)),
     draw(next) {
       if (!held) erase()
       lines = next.slice(-(Math.max(5, stream.rows || 24) - 2)).map((line) => cut(line, columns() - 1))
@@ -88,15 +88,41 @@ export function createScreen(
     hold() {
       erase()
       held = true
-      return {
-        print,
-        echo: (line) => stream.write(`\r\x1b[K${cut(line, columns() - 1)}`),
+      return createHold(stream, {
+        columns,
         release() {
           held = false
           for (const write of waiting.splice(0)) write()
           paint()
         },
-      }
+      })
+    },
+  }
+}
+
+function printLines(stream: ScreenStream, text: string): void {
+  stream.write(text.endsWith("\n") ? text : text + "\n")
+}
+
+function createHold(stream: ScreenStream, options: { columns(): number; release(): void }): Hold {
+  // A line that was only echoed is not ended yet.
+  let isOpen = false
+  const end = () => {
+    if (isOpen) stream.write("\n")
+    isOpen = false
+  }
+  return {
+    print(text) {
+      end()
+      printLines(stream, text)
+    },
+    echo(line) {
+      stream.write(`\r\x1b[K${cut(line, options.columns() - 1)}`)
+      isOpen = true
+    },
+    release() {
+      end()
+      options.release()
     },
   }
 }

@@ -2,15 +2,16 @@
  * A path from a model → an open file, or a file replaced in one move.
  *
  * Invariant: only plain files are opened, and only where the permission layer has looked: the last part is never
- * followed as a link, and the real path is compared again after opening. A write is a rename, so no reader ever sees
+ * followed as a link, and what is open is asked where it lies. A write is a rename, so no reader ever sees
  * half of it; links, file mode and owner stay.
  */
 import { hash } from "node:crypto"
-import { closeSync, constants, fstatSync, lstatSync, openSync, read, readSync, realpathSync, type Stats } from "node:fs"
+import { closeSync, constants, fstatSync, lstatSync, openSync, read, readSync, type Stats } from "node:fs"
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises"
 import { basename, dirname, join, resolve, sep } from "node:path"
 import { promisify } from "node:util"
 import { nearestName, type ToolContext } from "sous"
+import { liesAt, withFolder } from "./held.ts"
 import type { Stamp } from "./ledger.ts"
 import { Refused } from "./refusal.ts"
 
@@ -37,7 +38,7 @@ export async function withFile<T>(path: string, context: ToolContext, use: (file
   try {
     const stats = fstatSync(descriptor)
     const same = stats.isFile() && stats.ino === found.ino && stats.dev === found.dev
-    if (!same || realpathSync.native(real) !== real) throw swapped(path)
+    if (!same || !liesAt(descriptor, real)) throw swapped(path)
     return await use({ path, real, stats, read: createRead(descriptor, stats.size) })
   } finally {
     closeSync(descriptor)
@@ -116,25 +117,37 @@ export async function replaceFile(
   if (before !== undefined && (before.mode & 0o222) === 0) {
     throw new Refused(`"${path}" is read-only: if it is meant to change, make it writable first (chmod u+w)`)
   }
-  const folder = dirname(real)
-  const temporary = join(folder, `.sous-${globalThis.crypto.randomUUID()}.tmp`)
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  const handle = await open(temporary, flags, before === undefined ? 0o666 : 0o600)
-  try {
+  const written = await withFolder(dirname(real), async (at) => {
+    const place = at(basename(real))
+    const temporary = at(`.sous-${globalThis.crypto.randomUUID()}.tmp`)
     try {
-      await handle.writeFile(content)
-      if (before !== undefined) await keepOwnerAndMode(handle, before)
-    } finally {
-      await handle.close()
+      await writeNew(temporary, content, before)
+      if (!isSameFile(lstatOrNothing(place), before)) throw swapped(path)
+      await rename(temporary, place)
+      return await lstat(place)
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw namedFor(error, real)
     }
-    const now = lstatOrNothing(real)
-    if ((await realpath(folder)) !== folder || !isSameFile(now, before)) throw swapped(path)
-    await rename(temporary, real)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
+  })
+  if (written === undefined) throw swapped(path)
+  return written
+}
+
+async function writeNew(file: string, content: Uint8Array, before: Stats | undefined): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  const handle = await open(file, flags, before === undefined ? 0o666 : 0o600)
+  try {
+    await handle.writeFile(content)
+    if (before !== undefined) await keepOwnerAndMode(handle, before)
+  } finally {
+    await handle.close()
   }
-  return await lstat(real)
+}
+
+/** The fault of a file that only this module knows, told of the file that it stands for. */
+function namedFor(error: unknown, real: string): unknown {
+  return (error as NodeJS.ErrnoException).path === undefined ? error : Object.assign(error as Error, { path: real })
 }
 
 /** The content of a file as the ledger keeps it. */
@@ -204,7 +217,8 @@ async function keepOwnerAndMode(handle: FileHandle, before: Stats): Promise<void
   await handle.chmod(before.mode & 0o7777)
 }
 
-function swapped(path: string): Refused {
+/** The refusal of a path that leads elsewhere than a moment ago. */
+export function swapped(path: string): Refused {
   return new Refused(
     `"${path}" was changed by somebody else at this very moment: nothing was done. Read it, then try again`,
   )

@@ -1,7 +1,8 @@
 /**
  * Glob: a pattern → the files whose paths match it, newest first.
  *
- * Invariant: nothing outside of the searched folder is listed, and that folder is what the rules are matched against.
+ * Invariant: nothing outside of the searched folder is listed, and nothing that a rule keeps from being read; rules are
+ * matched against the folder, and against the one below it that the pattern begins with.
  */
 import { isAbsolute, join, resolve } from "node:path"
 import { defineTool, type ToolContext, z } from "sous"
@@ -30,15 +31,17 @@ export const globTool = defineTool({
   input,
   ruleName: "Read",
   readOnly: true,
-  targets: (input) => [{ kind: "path", access: "read", path: placeOf(input).folder }],
+  skipsDenied: true,
+  targets: (input) => foldersOf(input).map((path) => ({ kind: "path", access: "read", path })),
   execute: answering(async (input: Input, context) => {
     const { folder, pattern } = placeOf(input)
     if (pattern.split("/").includes(".."))
       throw new Refused(`"${input.pattern}" has ".." behind a wildcard: write the folder into path`)
     const { real, stats } = await findExisting(folder, context)
     if (!stats.isDirectory()) throw new Refused(`"${folder}" is a file: Read it, or search its folder`)
-    const search = await findFiles(real, pattern, context)
-    const shown = resolve(context.cwd, folder)
+    const shown = context.judged?.get(folder)?.lexical ?? resolve(context.cwd, folder)
+    const isOpen = (file: string) => context.mayRead(join(shown, file)) && context.mayRead(join(real, file))
+    const search = await findFiles(real, { pattern, isOpen }, context)
     const files = search.files.map((file) => displayPath(join(shown, file), context.cwd))
     return {
       content: describe(files, search),
@@ -52,12 +55,22 @@ function placeOf(input: Input): { folder: string; pattern: string } {
   const parts = (input.pattern.endsWith("/") ? `${input.pattern}**` : input.pattern).split("/")
   const magic = parts.findIndex((part) => /[*?[\]{}!]/.test(part))
   const literal = parts.slice(0, magic === -1 ? -1 : magic)
-  const leavesFolder = isAbsolute(input.pattern) || literal.includes("..")
+  const isElsewhere = isAbsolute(input.pattern) || input.pattern.startsWith("~/")
+  const leavesFolder = isElsewhere || literal.includes("..")
   if (!leavesFolder) return { folder: input.path ?? ".", pattern: parts.join("/").replace(/^(\.\/)+/, "") }
   const start = literal.join("/") || "/"
-  const folder = isAbsolute(start) ? start : join(input.path ?? ".", start)
+  const folder = isElsewhere ? start : join(input.path ?? ".", start)
   // Anchored: below a folder that was spelt out, a bare name means that folder alone.
   return { folder, pattern: `/${parts.slice(literal.length).join("/")}` }
+}
+
+/** The folder, and the one below it in which all results lie: `secrets` for `secrets/**`. */
+function foldersOf(input: Input): string[] {
+  const { folder, pattern } = placeOf(input)
+  const parts = pattern.replace(/^\//, "").split("/")
+  const magic = parts.findIndex((part) => /[*?[\]{}!\\]/.test(part))
+  const literal = parts.slice(0, magic === -1 ? undefined : magic).join("/")
+  return literal === "" ? [folder] : [folder, join(folder, literal)]
 }
 
 interface Search {
@@ -66,11 +79,15 @@ interface Search {
   timedOut: boolean
 }
 
-async function findFiles(cwd: string, pattern: string, context: ToolContext): Promise<Search> {
+async function findFiles(
+  cwd: string,
+  { pattern, isOpen }: { pattern: string; isOpen(file: string): boolean },
+  context: ToolContext,
+): Promise<Search> {
   const noise = [".git", "node_modules"].filter((name) => !`${cwd}/${pattern}`.includes(name))
   const search = { files: [] as string[], total: 0 }
   const take = (file: string) => {
-    if (search.total++ < KEPT_FILES) search.files.push(file)
+    if (file !== "" && isOpen(file) && search.total++ < KEPT_FILES) search.files.push(file)
     return true
   }
   const globs = [pattern, ...noise.map((name) => `!**/${name}`)].map((glob) => `--glob=${glob}`)

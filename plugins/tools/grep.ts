@@ -2,6 +2,7 @@
  * Grep: a regular expression → files, lines or counts, in the order of their paths.
  *
  * Invariant: the search ends as soon as the page is full; the same tree gives the same text, so a recorded run replays.
+ * What a rule keeps from being read changes nothing in the result, neither a name nor a count.
  */
 import { basename, dirname, join, resolve } from "node:path"
 import { defineTool, type ToolContext, z } from "sous"
@@ -46,17 +47,17 @@ export const grepTool = defineTool({
   input,
   ruleName: "Read",
   readOnly: true,
+  skipsDenied: true,
   targets: ({ path = "." }) => [{ kind: "path", access: "read", path }],
   execute: answering(async (input: Input, context) => {
     const place = await findPlace(input.path ?? ".", context)
     const page = createPage(input, place.show)
     const args = [...argumentsOf(input), ...(place.cwd.includes("/.git") ? [] : ["--glob=!**/.git"]), "--", place.start]
     const separator = modeOf(input) === "files_with_matches" ? "\0" : "\n"
-    const end = await runRipgrep({ args, cwd: place.cwd, timeoutMs: TIMEOUT_MS, separator, take: page.take }, context)
-    const notes = [
-      page.note(),
-      end.complaint === "" ? "" : `(not everything could be searched: ${headOf(end.complaint, 500)})`,
-    ]
+    const take = leaveOut(place, context, page.take)
+    const end = await runRipgrep({ args, cwd: place.cwd, timeoutMs: TIMEOUT_MS, separator, take }, context)
+    const complaint = readable(end.complaint, place, context)
+    const notes = [page.note(), complaint === "" ? "" : `(not everything could be searched: ${headOf(complaint, 500)})`]
     if (end.timedOut) notes.push(`(ended after ${TIMEOUT_MS / 1000} s: not everything was searched; narrow the path)`)
     const content = [...page.results, ...notes.filter((note) => note !== "")].join("\n")
     return { content, data: { mode: modeOf(input), results: page.results.length, truncated: page.isFull() } }
@@ -70,16 +71,51 @@ interface Place {
   cwd: string
   start: string
   show(file: string): string
+  /** What rules know the file by: its path as it was asked for, and with links followed. */
+  paths(file: string): string[]
 }
 
 async function findPlace(path: string, context: ToolContext): Promise<Place> {
   const { real, stats } = await findExisting(path, context)
-  const lexical = resolve(context.cwd, path)
+  const lexical = context.judged?.get(path)?.lexical ?? resolve(context.cwd, path)
   if (stats.isDirectory()) {
-    return { cwd: real, start: ".", show: (file) => displayPath(join(lexical, file), context.cwd) }
+    const paths = (file: string) => [join(lexical, file), join(real, file)]
+    return { cwd: real, start: ".", show: (file) => displayPath(join(lexical, file), context.cwd), paths }
   }
   const shown = displayPath(lexical, context.cwd)
-  return { cwd: dirname(real), start: `./${basename(real)}`, show: () => shown }
+  return { cwd: dirname(real), start: `./${basename(real)}`, show: () => shown, paths: () => [lexical, real] }
+}
+
+/** Drops the records of files that may not be read, and the lines between two groups when nothing stands between them. */
+function leaveOut(place: Place, context: ToolContext, take: (record: string) => boolean): (record: string) => boolean {
+  let last = { file: "", isOpen: true }
+  let gap: "none" | "behind" | "between" = "none"
+  return (record) => {
+    if (record === "--") {
+      if (gap === "behind") gap = "between"
+      return true
+    }
+    const file = fileOf(record)
+    if (file !== last.file) last = { file, isOpen: place.paths(file).every(context.mayRead) }
+    if (!last.isOpen) return true
+    const isFirst = gap === "between"
+    gap = "behind"
+    return (!isFirst || take("--")) && take(record)
+  }
+}
+
+/** The file that a record or a complaint of ripgrep speaks of. */
+function fileOf(record: string): string {
+  return record.split(/\0|: (?=WARNING: |binary file matches)/, 1)[0]!
+}
+
+/** Complaints about files that may be read. */
+function readable(complaint: string, place: Place, context: ToolContext): string {
+  const kept = complaint.split("\n").filter((line) => {
+    const file = /^(?:rg: )?(.+?): /.exec(line)?.[1]
+    return file === undefined || place.paths(file).every(context.mayRead)
+  })
+  return kept.join("\n").trim()
 }
 
 function argumentsOf(input: Input): string[] {

@@ -8,10 +8,13 @@ import { existsSync } from "node:fs"
 import { isAbsolute, relative } from "node:path"
 import { type ProcessResult, runProcess, type ToolContext } from "sous"
 import { linkAbort } from "./abort.ts"
+import { swapped } from "./file.ts"
+import { withFolder } from "./held.ts"
 import { Refused } from "./refusal.ts"
 
 export interface RipgrepRequest {
   args: readonly string[]
+  /** Real, absolute. */
   cwd: string
   timeoutMs: number
   /** Ends each record: "\n", or "\0" after file names. */
@@ -58,12 +61,22 @@ async function locate(): Promise<string | undefined> {
 }
 
 async function search(file: string, request: RipgrepRequest, context: ToolContext, enough: AbortController) {
+  const result = await withFolder(request.cwd, (at) => searchIn(at("."), file, { request, context, enough }))
+  if (result === undefined) throw swapped(request.cwd)
+  return result
+}
+
+async function searchIn(
+  cwd: string,
+  file: string,
+  { request, context, enough }: { request: RipgrepRequest; context: ToolContext; enough: AbortController },
+) {
   const { RIPGREP_CONFIG_PATH: _, ...env } = context.env
   const records = createRecords(request)
   return await runProcess(
     { file, args: ["--no-config", "--color=never", ...request.args] },
     {
-      cwd: request.cwd,
+      cwd,
       env,
       signal: enough.signal,
       timeoutMs: request.timeoutMs,

@@ -20,6 +20,10 @@ export interface RunOptions {
   /** Added to the environment. */
   more?: Record<string, string>
   stdin?: string
+  /** Leaves stdin open. */
+  isOpen?: true
+  /** Arguments of Node itself. */
+  node?: string[]
 }
 
 /** One place to run commands in: a project, a home, and the command itself. */
@@ -60,12 +64,12 @@ function createPlace(folder: string, file: string): Place {
   mkdirSync(home)
   const env = { PATH: process.env["PATH"] ?? "", HOME: home }
   const start = (args: string[], options: RunOptions = {}) => {
-    const child = spawn(process.execPath, [file, ...args], {
+    const child = spawn(process.execPath, [...(options.node ?? []), file, ...args], {
       cwd: project,
       env: options.env ?? { ...env, ...options.more },
     })
     child.stdin.on("error", () => {})
-    child.stdin.end(options.stdin ?? "")
+    if (!options.isOpen) child.stdin.end(options.stdin ?? "")
     return child
   }
   return {

@@ -32,6 +32,7 @@ export function createToolContext(more: Partial<ToolContext> = {}): TestContext 
       context.cwd = path
     },
     roots: [folders.project],
+    mayRead: () => true,
     env: { PATH: process.env["PATH"] ?? "", HOME: base },
     signal: new AbortController().signal,
     agent: { id: "main", type: "main", depth: 0 },

@@ -41,7 +41,6 @@ describe("parseAnswer()", () => {
     ],
     [{ exit: 1 }, { decision: "block" }],
     [{ exit: 2, stdout: "note\n" }, { inject: "note" }],
-    [{ exit: 2, stderr: "ignored" }, {}],
   ])("reads %j as the native protocol does", (raw, reply) => {
     expect(parseAnswer(raw, "PreToolUse")).toEqual(reply)
   })
@@ -58,6 +57,7 @@ describe("parseAnswer()", () => {
     [{ kind: "rewrite" }, 'its answer "rewrite" has no input'],
     [{ exit: 3, stderr: "boom" }, "it ended with exit 3: boom"],
     [{ exit: 127 }, "it ended with exit 127"],
+    [{ exit: 2, stderr: "bad syntax" }, "it ended with exit 2, and printed nothing to inject: bad syntax"],
     [{ exit: null }, "it ended with exit null"],
     [{ exit: "1" }, 'it ended with exit "1"'],
     [{ exit: 0, stdout: '{"decision": "constructor"}' }, 'its decision is "constructor"'],

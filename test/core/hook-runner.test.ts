@@ -4,12 +4,12 @@ import { type Clock, createClock } from "../../core/clock.ts"
 import type { EventBody } from "../../core/event.ts"
 import { allow, ask, block, type HookEvent, type HookHandler, inject, pass, rewrite } from "../../core/hook.ts"
 import { createHookRunner, type FromAgent } from "../../core/hook-runner.ts"
-import type { RegisteredHook } from "../../core/registry.ts"
+import type { PluginHook, RegisteredHook } from "../../core/registry.ts"
 
 const FROM: FromAgent = { sessionId: "s1", transcriptPath: "/t.jsonl", cwd: "/work", mode: "default" }
 const CALL = { tool_name: "Bash", tool_input: { command: "ls" }, tool_use_id: "t1" }
 
-function hook(event: HookEvent, handler: HookHandler<any>, more: Partial<RegisteredHook> = {}): RegisteredHook {
+function hook(event: HookEvent, handler: HookHandler<any>, more: Partial<PluginHook> = {}): PluginHook {
   return { event, plugin: "guard", handler, ...more }
 }
 
@@ -224,8 +224,8 @@ describe("gate()", () => {
     await runner.gate("PreToolUse", CALL, { ...FROM, toolUseId: "t1" })
     const common = { type: "hook", event: "PreToolUse", id: "t1", durationMs: expect.any(Number) }
     expect(events).toEqual([
-      { ...common, plugin: "guard", hook: "No push", outcome: "block", reason: "no" },
-      { ...common, plugin: "notes", hook: "PreToolUse", outcome: "inject" },
+      { ...common, owner: 'plugin "guard"', hook: "No push", outcome: "block", reason: "no" },
+      { ...common, owner: 'plugin "notes"', hook: "PreToolUse", outcome: "inject" },
     ])
   })
 })
@@ -273,7 +273,7 @@ describe("first()", () => {
       hook("PermissionRequest", async () => ({ kind: "allow", input: { command: "ls -a" } }), { plugin: "answers" }),
     ])
     const answer = await runner.first("PermissionRequest", question, FROM, new AbortController().signal)
-    expect(answer).toEqual({ plugin: "answers", answer: { kind: "allow", input: { command: "ls -a" } } })
+    expect(answer).toEqual({ owner: 'plugin "answers"', answer: { kind: "allow", input: { command: "ls -a" } } })
     await slow.stopped
     expect(told()).toEqual(["pass", "allow", "pass"])
   })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { agent, block, createKit, definePlugin, defineTool, type Plugin, type RunEvent, recipe, z } from "sous"
 import { scriptModel } from "sous/testing"
@@ -52,6 +52,23 @@ describe("createKit()", () => {
     const { plugins: reports, tools } = lenient.describe()
     expect(reports.filter(({ ok }) => !ok)).toHaveLength(1)
     expect(tools).toContain("Good")
+  })
+
+  test("says which further folder is not there, and takes the home folder from the environment", async () => {
+    const home = folder()
+    const settings = mergeSettings([
+      { scope: "user", base: home, values: { permissions: { additionalDirectories: ["~/more"] } } },
+    ])
+    const plugins = [{ name: "m", models: [scriptModel([{ text: "ok" }, { text: "ok" }])] }]
+    const opened = await createKit({ plugins, settings, cwd: folder(), env: { HOME: home } })
+    after(() => opened.close())
+    const warnings = async () => {
+      for await (const event of opened.prompt("Go", { model: "any" }))
+        if (event.type === "run_started") return event.warnings
+    }
+    expect(await warnings()).toEqual(['The further folder "~/more" is left out: there is no such folder'])
+    mkdirSync(join(home, "more"))
+    expect(await warnings()).toEqual([])
   })
 
   test("never leaves out a plugin that guards something", async () => {

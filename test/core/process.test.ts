@@ -191,6 +191,16 @@ describe("runProcess() and what its child leaves behind", () => {
     expect(result.leftover).toBe(false)
   })
 
+  test("keeps what a child says as the last thing after a long silence, however late this process gets to read it", async () => {
+    const running = Array.from({ length: 20 }, () => runProcess("sleep 0.3; printf last", options()))
+    // Until they run: a process that is held up learns of the end of a child and of its words at the same time.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const until = performance.now() + 900
+    while (performance.now() < until);
+    const results = await Promise.all(running)
+    expect(results.map(({ stdout }) => stdout.toString())).toEqual(results.map(() => "last"))
+  })
+
   test("kills what runs when this process itself exits", async () => {
     const script = `
       import { runProcess } from ${JSON.stringify(join(import.meta.dirname, "../../core/process.ts"))}

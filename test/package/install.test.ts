@@ -65,6 +65,7 @@ describe("the packed tarball", () => {
     const wanted = [
       "dist/cli.js",
       "dist/index.js",
+      "dist/plugins.js",
       "dist/testing.js",
       "dist/THIRD-PARTY.txt",
       "dist/types/core/index.d.ts",

@@ -21,7 +21,7 @@ async function node(args: string[], env: Record<string, string> = {}) {
 
 test("every shipped recipe has an offline test, and it passes", async () => {
   const names = readdirSync(`${root}/recipes`).flatMap(
-    (file) => /^(.+?)(?<!\.test)\.(?:ts|yaml)$/.exec(file)?.[1] ?? [],
+    (file) => /^(.+?)(?<!\.test|\.permissions)\.(?:ts|yaml)$/.exec(file)?.[1] ?? [],
   )
   expect(names.length).toBeGreaterThanOrEqual(3)
   const tests = names.map((name) => `recipes/${name}.test.ts`)

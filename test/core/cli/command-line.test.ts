@@ -30,7 +30,6 @@ test.each([
   [["fix", "the", "bug"], "CLI_ARGUMENT_UNEXPECTED", "put the whole prompt into quotes"],
   [["run", "a.ts", "b.ts"], "CLI_ARGUMENT_UNEXPECTED", "give one recipe: sous run ./green.ts"],
   [["run"], "CLI_ARGUMENT_MISSING", "run, for example, sous run ./green.ts"],
-  [["check"], "CLI_ARGUMENT_MISSING", "run, for example, sous check ./green.ts"],
   [[], "CLI_ARGUMENT_MISSING", 'run, for example, sous "explain what this project does"'],
   [["-p", "x y", "--modle=x"], "CLI_FLAG_UNKNOWN", 'write "--model"'],
   [["run", "--modle", "x", "r.ts"], "CLI_FLAG_UNKNOWN", 'write "--model"'],
@@ -76,7 +75,7 @@ test("pairsOfFlags() refuses what neither the recipe nor the command has, naming
   expect(() => pairsOfFlags([{ flag: "--modle", value: "x" }], ["base"])).toThrow(refused('write "--model"'))
 })
 
-test.each(["run", "check", "help"])("parseCommandLine() has help with an example for %s", async (command) => {
+test.each(["run", "check", "hooks", "help"])("parseCommandLine() has help with an example for %s", async (command) => {
   const { help } = await parseCommandLine(["help", command])
   expect(help()).toContain(`Usage: sous ${command}`)
   expect(help()).toMatch(/Examples:\n {2}sous /)
@@ -84,6 +83,6 @@ test.each(["run", "check", "help"])("parseCommandLine() has help with an example
 
 test("parseCommandLine() lists commands and flags in the help of all", async () => {
   const text = (await parseCommandLine(["--help"])).help()
-  for (const word of ["run RECIPE", "check FILE", "--allow-run [list]", "--budget", "Examples:"])
+  for (const word of ["run RECIPE", "check [FILE…]", "--allow-run [list]", "--budget", "Examples:"])
     expect(text).toContain(word)
 })

@@ -9,7 +9,22 @@ import type { Decision, PermissionCall, PermissionFacts, RuleSource } from "../.
 import { resolveTargets } from "../../../core/permission/path.ts"
 import { type CompileOptions, compileRules, type RuleSet } from "../../../core/permission/rule.ts"
 import type { Target } from "../../../core/tool.ts"
-import type { CorpusRules } from "./corpus.ts"
+
+/** Rules and flags of a test. */
+export interface TestRules {
+  allow?: string[]
+  ask?: string[]
+  deny?: string[]
+  ordered?: string[]
+  run?: true | string[]
+  write?: true | string[]
+  read?: true | string[]
+  net?: true | string[]
+  denyRun?: string[]
+  all?: true
+  mode?: "default" | "acceptEdits" | "plan" | "auto" | "dontAsk" | "bypassPermissions"
+  headless?: true
+}
 
 export interface Folders {
   base: string
@@ -53,7 +68,7 @@ function shapeOf(tool: string, text: string): [Target | undefined, boolean, stri
 }
 
 /** The rules of a group, compiled for the project. */
-export function rulesOf(rules: CorpusRules, folders: Folders, options: Partial<CompileOptions> = {}): RuleSet {
+export function rulesOf(rules: TestRules, folders: Folders, options: Partial<CompileOptions> = {}): RuleSet {
   const { allow = [], ask = [], deny = [], ordered = [] } = rules
   const list = (behavior: RuleSource["behavior"], texts: string[]) =>
     texts.map((text): RuleSource => ({ text, behavior, scope: "project" }))

@@ -22,6 +22,7 @@ describe("resolvePath()", () => {
     expect(await resolvePath("inner/a.ts", project)).toEqual({
       lexical: join(project, "inner/a.ts"),
       real: join(project, "src/a.ts"),
+      file: true,
     })
     expect(await resolvePath("out", project)).toMatchObject({ real: outside, directory: true })
   })

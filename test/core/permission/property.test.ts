@@ -2,14 +2,16 @@ import fc from "fast-check"
 import { beforeAll, describe, expect, it } from "vitest"
 import { prepareCommands } from "../../../core/permission/command.ts"
 import { decide } from "../../../core/permission/decide.ts"
-import type { Behavior, PermissionFacts, RuleSource, Scope } from "../../../core/permission/decision.ts"
+import type { Behavior, Decision, PermissionFacts, RuleSource, Scope } from "../../../core/permission/decision.ts"
 import { compileRules } from "../../../core/permission/rule.ts"
 import { escapeWildcard } from "../../../core/permission/wildcard.ts"
 import { callOf } from "./fixture.ts"
 
 beforeAll(prepareCommands)
 
-const RUNS = { numRuns: 200 }
+const isFull = process.env["SOUS_TEST_FULL"] === "1"
+const RUNS = { numRuns: isFull ? 10_000 : 200 }
+const TIMEOUT_MS = isFull ? 600_000 : 20_000
 const STRICTNESS: Record<Behavior, number> = { allow: 0, ask: 1, deny: 2 }
 
 const facts: PermissionFacts = {
@@ -23,9 +25,13 @@ const facts: PermissionFacts = {
   canAsk: true,
 }
 
-function behaviorOf(command: string, rules: readonly RuleSource[]): Behavior {
+function decisionOf(command: string, rules: readonly RuleSource[]): Decision {
   const set = compileRules(rules, { cwd: "/app", home: "/home/me" })
-  return decide(callOf("Bash", command), set, facts).behavior
+  return decide(callOf("Bash", command), set, facts)
+}
+
+function behaviorOf(command: string, rules: readonly RuleSource[]): Behavior {
+  return decisionOf(command, rules).behavior
 }
 
 const program = fc.constantFrom("make", "git", "rm", "ls", "cat", "npm", "x", '"y"', "\\d")
@@ -71,7 +77,7 @@ const rule = fc.record<RuleSource>({
 const rules = fc.array(rule, { maxLength: 6 })
 const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-describe("decide() laws", () => {
+describe("decide() laws", { timeout: TIMEOUT_MS }, () => {
   it("shuffling the lists changes nothing", () => {
     const shuffled = rules.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
@@ -128,6 +134,55 @@ describe("decide() laws", () => {
         )
         if (more.behavior === "allow") expect(after).toBeLessThanOrEqual(before!)
         else expect(after).toBeGreaterThanOrEqual(before!)
+      }),
+      RUNS,
+    )
+  })
+
+  it("what a lower scope adds tightens, or grants what no higher scope refuses", () => {
+    const listed = fc.record<RuleSource>({
+      text: pattern,
+      behavior: fc.constantFrom<Behavior>("allow", "ask", "deny"),
+      scope: fc.constantFrom<Scope>("managed", "cli", "local"),
+      ordered: fc.constant<true>(true),
+    })
+    const higher = fc.array(
+      fc.oneof(
+        rule.map((one): RuleSource => ({ ...one, scope: "managed" })),
+        listed,
+      ),
+      { maxLength: 6 },
+    )
+    const lower = fc.array(
+      fc.oneof(rule, listed).map((one): RuleSource => ({ ...one, scope: "user" })),
+      { maxLength: 4 },
+    )
+    fc.assert(
+      fc.property(command, higher, lower, (text, above, below) => {
+        const before = decisionOf(text, above)
+        const after = decisionOf(text, [...above, ...below])
+        // What no rule spoke of is open; whatever a rule refused or asked about is not.
+        const isOpen = before.behavior !== "allow" && before.source === "approval"
+        if (!isOpen) expect(STRICTNESS[after.behavior]).toBeGreaterThanOrEqual(STRICTNESS[before.behavior])
+      }),
+      RUNS,
+    )
+  })
+
+  it("an entry of the ordered list refuses in a list, a pipe, a wrapper and a substitution as it does alone", () => {
+    const entry = fc.record<RuleSource>({
+      text: pattern,
+      behavior: fc.constantFrom<Behavior>("allow", "ask", "deny"),
+      scope,
+      ordered: fc.constant<true>(true),
+    })
+    fc.assert(
+      fc.property(simple, fc.array(entry, { maxLength: 6 }), (text, list) => {
+        const { behavior, source } = decisionOf(text, list)
+        fc.pre(source === "rules" && behavior !== "allow")
+        for (const one of [`ls; ${text}`, `${text} && ls`, `ls | ${text}`, `ls $(${text})`, `(${text})`]) {
+          expect(STRICTNESS[behaviorOf(one, list)], one).toBeGreaterThanOrEqual(STRICTNESS[behavior])
+        }
       }),
       RUNS,
     )

@@ -14,6 +14,7 @@ import type { Engine } from "../../../core/engine.ts"
 import type { EventBody } from "../../../core/event.ts"
 import type { Hooks } from "../../../core/hook.ts"
 import { createHookRunner } from "../../../core/hook-runner.ts"
+import { createBreaker } from "../../../core/permission/breaker.ts"
 import type { RunParts } from "../../../core/recipe/context.ts"
 import { type RunRecipeOptions, runRecipe } from "../../../core/recipe/run.ts"
 import { createSpend } from "../../../core/recipe/spend.ts"
@@ -120,6 +121,7 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     childEnv: {},
     hooks: createHookRunner(frozen.hooks, { emit, signal, clock }),
     spend: createSpend(options.budget ?? {}, { clock }),
+    breaker: createBreaker({ limit: 10, attended: false }),
     emit,
   } as unknown as Engine
   const parts: RunParts = {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-import { settingsJsonSchema, settingsKeys } from "../../../core/settings/schema.ts"
+import { settingsJsonSchema } from "../../../core/settings/json-schema.ts"
+import { settingsKeys } from "../../../core/settings/schema.ts"
 
 test.each(settingsKeys().map((key) => [key.path, key] as const))(
   "settingsKeys() describes %s: a sentence, a merge rule, a trust mark",

@@ -48,13 +48,16 @@ async function shown(terminal: { lines(): string[] }, text: string): Promise<voi
 test("ask() shows tool, whole input, reason and keys", async () => {
   const { asker, keyboard, lines, ...terminal } = open()
   const answer = asker.ask(request, never)
-  await shown({ lines }, "because")
-  expect(lines().slice(0, 5)).toEqual([
+  await shown({ lines }, "p always")
+  expect(lines().slice(0, 8)).toEqual([
     "? Bash wants to run (fix)",
     "  │ command: npm test",
     "  │ timeout: 5",
     "  because No rule allows it",
-    "  y once  n no  a always in this session: Bash(npm test)",
+    "  a, p would allow from now on",
+    "  │ Bash(npm test)",
+    "  y once  n no  a always in this session",
+    "  p always in this project",
   ])
   expect(keyboard).toMatchObject({ raw: true, reading: true })
   keyboard.type("y")
@@ -83,6 +86,8 @@ test.each([
   ["y", { behavior: "allow" }],
   ["Yes\r", { behavior: "allow" }],
   ["a", { behavior: "allow", remember: "session" }],
+  ["always\r", { behavior: "allow", remember: "session" }],
+  ["P", { behavior: "allow", remember: "project" }],
   ["n\r", { behavior: "deny" }],
   ["n use rg\r", { behavior: "deny", message: "use rg" }],
   ["no, use rg\r", { behavior: "deny", message: "use rg" }],
@@ -106,17 +111,142 @@ test("ask() reads a sentence for the model, with corrections", async () => {
   expect(await answer).toEqual({ behavior: "deny", message: "use rg" })
 })
 
+test("ask() goes back to the question for Esc, and ends the line of a sentence", async () => {
+  const { asker, keyboard, lines } = open()
+  const answer = asker.ask(request, never)
+  await shown({ lines }, "p always")
+  keyboard.type("n")
+  keyboard.type("use rg")
+  await shown({ lines }, "> use rg")
+  keyboard.type("\x1b")
+  await expect.poll(() => lines().filter((line) => line.includes("y once")).length, { interval: 1 }).toBe(2)
+  keyboard.type("n")
+  await shown({ lines }, "  >")
+  keyboard.type("\r")
+  expect(await answer).toEqual({ behavior: "deny" })
+  expect(lines().slice(-6)).toEqual([
+    "  y once  n no  a always in this session",
+    "  p always in this project",
+    "  a sentence for the model, or Enter; Esc goes back:",
+    "  >",
+    "  denied",
+    "",
+  ])
+})
+
+test("ask() shows the end of a sentence that is longer than the line", async () => {
+  const { asker, keyboard, lines } = open({ columns: 30 })
+  const answer = asker.ask(request, never)
+  await shown({ lines }, "because")
+  keyboard.type("n")
+  keyboard.type(`${"x".repeat(40)} end`)
+  await shown({ lines }, "x end")
+  keyboard.type("\r")
+  expect(await answer).toEqual({ behavior: "deny", message: `${"x".repeat(40)} end` })
+})
+
+test("ask() offers the step of a fan-out, and says which rules are broader than the call", async () => {
+  const { asker, keyboard, lines } = open({ columns: 120 })
+  const agent = { id: "main", type: "main", depth: 0, step: "verify/a", each: "verify" }
+  const suggestions = ["mcp__db__query", "WebFetch(domain:example.com)", "Edit(//a\u202e)"]
+  const answer = asker.ask({ ...request, agent, suggestions }, never)
+  await shown({ lines }, "y once")
+  expect(lines().slice(4, 9)).toEqual([
+    "  a, p, r would allow from now on",
+    "  │ mcp__db__query   (every call of it)",
+    "  │ WebFetch(domain:example.com)   (every address there)",
+    "  │ Edit(//a\\u{202e})",
+    "  y once  n no  a always in this session  p always in this project  r for all of verify",
+  ])
+  keyboard.type("r")
+  expect(await answer).toEqual({ behavior: "allow", remember: "step" })
+})
+
+test("ask() shows all of a long input, and says that it is long", async () => {
+  const { asker, keyboard, lines } = open()
+  const command = Array.from({ length: 40 }, (_, i) => `echo ${i}`).join("\n")
+  const answer = asker.ask({ ...request, input: { command } }, never)
+  await shown({ lines }, "y once")
+  expect(lines().filter((line) => /│ (command: )?echo \d+$/.test(line))).toHaveLength(40)
+  expect(lines()).toContain("  40 lines; scroll up to see all of them")
+  keyboard.type("y")
+  await answer
+})
+
+test.each([
+  ["y", { behavior: "allow" }],
+  ["e", { behavior: "allow", mode: "acceptEdits" }],
+  ["n too broad\r", { behavior: "deny", message: "too broad" }],
+])("ask() puts a plan up for approval, and reads %j", async (keys, expected) => {
+  const { asker, keyboard, lines } = open()
+  const decision = { ...request.decision, source: "plan" as const, reason: "The plan is ready" }
+  const answer = asker.ask({ ...request, tool: "ExitPlanMode", input: { plan: "1. Read\n2. Write" }, decision }, never)
+  await shown({ lines }, "y carry it out")
+  expect(lines().slice(0, 5)).toEqual([
+    "? The plan wants to be carried out (fix)",
+    "  │ 1. Read",
+    "  │ 2. Write",
+    "  because The plan is ready",
+    "  y carry it out  e carry it out, accepting edits  n no",
+  ])
+  keyboard.type("a")
+  keyboard.type(keys)
+  expect(await answer).toEqual(expected)
+})
+
 test("ask() takes nothing for an answer but its keys", async () => {
   const { asker, keyboard, lines } = open()
   const answer = asker.ask({ ...request, suggestions: [] }, never)
   keyboard.type("y")
   await shown({ lines }, "because")
   expect(lines().join("\n")).not.toContain("always")
-  for (const keys of ["\x1b[A", "\x1bOA", "a", "\r", "q", "pasted y"]) keyboard.type(keys)
-  const early = await Promise.race([answer, new Promise((resolve) => setImmediate(resolve, "none"))])
+  for (const keys of ["\x1b[A", "\x1bOA", "\x1b", "a", "p", "r", "e", "\r", "q", "pasted y", "ya"]) keyboard.type(keys)
+  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 50, "none"))])
   expect(early).toBe("none")
   keyboard.type("y")
   expect(await answer).toEqual({ behavior: "allow" })
+})
+
+test("ask() takes no piece of a paste for an answer", async () => {
+  const { asker, keyboard, lines } = open()
+  const answer = asker.ask(request, never)
+  await shown({ lines }, "because")
+  for (const keys of ["npm test\n", "y", "nothing\r", "n", "a"]) keyboard.type(keys)
+  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 50, "none"))])
+  expect(early).toBe("none")
+  expect(lines().join("\n")).not.toContain("a sentence")
+  keyboard.type("no\r")
+  expect(await answer).toEqual({ behavior: "deny" })
+})
+
+test("ask() waits for a person who types to stop, and takes none of it", async () => {
+  const { asker, keyboard, lines } = open()
+  const answer = asker.ask(request, never)
+  const typing = setInterval(() => keyboard.type("y"), 2)
+  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 60, "none"))])
+  expect(early).toBe("none")
+  expect(lines()).toEqual([""])
+  clearInterval(typing)
+  await shown({ lines }, "because")
+  keyboard.type("n\r")
+  expect(await answer).toEqual({ behavior: "deny" })
+})
+
+test("ask() takes no key that was typed while the process was busy", async () => {
+  const { asker, keyboard, lines } = open()
+  const answer = asker.ask(request, never)
+  await Promise.resolve()
+  // The clock is due, and the keyboard is read only after it.
+  setImmediate(() => {
+    const until = performance.now() + 20
+    while (performance.now() < until);
+    setImmediate(() => keyboard.type("y"))
+  })
+  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 80, "none"))])
+  expect(early).toBe("none")
+  await shown({ lines }, "because")
+  keyboard.type("n\r")
+  expect(await answer).toEqual({ behavior: "deny" })
 })
 
 test("ask() puts several questions one after another, and says how many wait", async () => {
@@ -163,4 +293,23 @@ test("grant() lists what a recipe asks for", async () => {
   expect(lines().slice(0, 3)).toEqual(["? Recipe green asks for", "  │ Read", "  │ Bash(npm test)"])
   keyboard.type("y")
   expect(await granted).toBe(true)
+})
+
+test("offerPlanMode() asks for a yes or a no", async () => {
+  const { asker, keyboard, lines } = open()
+  const taken = asker.offerPlanMode(never)
+  await shown({ lines }, "y yes  n no")
+  expect(lines().slice(0, 2)).toEqual([
+    "? Three calls in a row were denied. Go on in plan mode?",
+    "  nothing is changed there until you approve a plan",
+  ])
+  keyboard.type("not")
+  keyboard.type("y")
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  keyboard.type("n")
+  expect(await taken).toBe(false)
+  const gone = new AbortController()
+  const withdrawn = asker.offerPlanMode(gone.signal)
+  gone.abort()
+  expect(await withdrawn).toBe(false)
 })

@@ -3,6 +3,11 @@ import * as display from "../../../plugins/render/display.ts"
 
 test("escapeHidden() shows control characters, bidirectional marks and joiners, and keeps line breaks", () => {
   expect(display.escapeHidden("a\x1b[31mb\r\u202ec\u200dd\n\te")).toBe("a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{200d}d\n\te")
+  expect(display.escapeHidden("\0 \ud800 \udc00x \u3164\u034f\u2800")).toBe(
+    "\\u{0} \\u{d800} \\u{dc00}x \\u{3164}\\u{34f}\\u{2800}",
+  )
+  expect(display.escapeHidden("rm -rf\u00a0/\u3000")).toBe("rm -rf\\u{a0}/\\u{3000}")
+  expect(display.escapeHidden("日本語 👩 äöü")).toBe("日本語 👩 äöü")
   expect(display.escapeHidden("\u{e0041}\u2066\ufeff\x9b")).toBe("\\u{e0041}\\u{2066}\\u{feff}\\u{9b}")
 })
 

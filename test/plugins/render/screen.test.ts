@@ -33,7 +33,6 @@ test("hold() keeps others from printing until it is released", () => {
   hold.print("question")
   hold.echo("> y")
   expect(lines()).toEqual(["question", "> y"])
-  hold.print("")
   hold.release()
   expect(lines()).toEqual(["question", "> y", "from another", "still running", ""])
 })

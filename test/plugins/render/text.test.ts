@@ -87,3 +87,22 @@ test("createTextRenderer() says which plugins were left out", () => {
   show(terminal).handle(event({ type: "run_started", ...run, plugins, warnings: ["mind this"] }))
   expect(terminal.written()).toBe("! mind this\n! Plugin left out: Cannot load it\n")
 })
+
+test("createTextRenderer() shows a hook that blocks each time, and one that is broken once", () => {
+  const terminal = createTerminal()
+  const renderer = show(terminal)
+  const told = (hook: string, outcome: "failed" | "block" | "pass", reason: string) =>
+    event({ type: "hook", event: "PreToolUse", owner: ".hooks.json:3", hook, outcome, reason, durationMs: 1 })
+  for (const outcome of ["failed", "block", "failed", "block", "pass"] as const) {
+    renderer.handle(told("check", outcome, outcome))
+  }
+  renderer.handle(told("other", "failed", "another one"))
+  renderer.close()
+  expect(terminal.lines()).toEqual([
+    "· hook PreToolUse of .hooks.json:3: failed: failed",
+    "· hook PreToolUse of .hooks.json:3: block: block",
+    "· hook PreToolUse of .hooks.json:3: block: block",
+    "· hook PreToolUse of .hooks.json:3: failed: another one",
+    "",
+  ])
+})

@@ -1,0 +1,85 @@
+/**
+ * One question to a model beside the conversation → the text of its answer; its cost is reserved and counted like a turn's.
+ *
+ * Invariant: it has no tools and sees nothing of the conversation; an answer that did not arrive whole is none.
+ */
+import type { StopReason, Usage } from "./message.ts"
+import type { Model, ModelRequest } from "./model.ts"
+import { honoursSchema } from "./model.ts"
+import { costOf, type Reservation } from "./recipe/spend.ts"
+import type { SafetyQuestion } from "./safety.ts"
+import type { AgentScope } from "./scope.ts"
+import { type Progress, readAnswer } from "./stream.ts"
+
+/** Output tokens that the answer may have: a answer and a sentence, and some thought of models that think. */
+const MAX_OUTPUT = 1024
+
+/** Asks. Throws what the model throws, and when the budget is spent or the answer has no end. */
+export async function askModel(
+  scope: AgentScope,
+  id: string,
+  question: SafetyQuestion & { signal: AbortSignal },
+): Promise<string> {
+  const { engine, spend } = scope
+  const model = await engine.openModel(id)
+  const request = requestOf(model, question)
+  const reservation = await spend.reserve({
+    inputTokens: () => Buffer.byteLength(JSON.stringify(request)),
+    maxOutput: MAX_OUTPUT,
+    price: model.price,
+    model: model.id,
+    signal: question.signal,
+  })
+  if ("spent" in reservation) throw new Error(reservation.spent)
+  const maxTokens = reservation.maxOutput
+  return await receive(scope, { model, request: { ...request, maxTokens }, reservation, signal: question.signal })
+}
+
+function requestOf(model: Model, { system, prompt, schema }: SafetyQuestion): ModelRequest {
+  return {
+    system: [{ type: "text", text: system, cache_control: { type: "ephemeral" } }],
+    tools: [],
+    messages: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+    maxTokens: MAX_OUTPUT,
+    ...(schema && honoursSchema(model, schema) ? { outputSchema: schema } : {}),
+  }
+}
+
+interface Sent {
+  model: Model
+  request: ModelRequest
+  reservation: Reservation
+  signal: AbortSignal
+}
+
+async function receive(scope: AgentScope, { model, request, reservation, signal }: Sent): Promise<string> {
+  const progress: Progress = { begun: false, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }
+  try {
+    const answering = readAnswer(model.stream(request, { signal }), progress, () => {})
+    let next = await answering.next()
+    while (!next.done) next = await answering.next()
+    const { content, stopReason } = next.value
+    reservation.settle(progress.usage, 0)
+    scope.engine.emit(usageEvent(model, progress.usage, stopReason), scope.agent)
+    if (stopReason !== "end_turn" && stopReason !== "stop_sequence") throw new Error(`it ended with ${stopReason}`)
+    return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("")
+  } catch (error) {
+    // A request that died settles at what was reserved for it; after a settlement these do nothing.
+    if (progress.begun) reservation.settle()
+    else reservation.release()
+    throw error
+  }
+}
+
+function usageEvent(model: Model, usage: Usage, stopReason: StopReason | null) {
+  const usd = model.price && costOf(usage, model.price)
+  return {
+    type: "usage" as const,
+    turn: 0,
+    model: model.id,
+    usage,
+    ...(usd === undefined ? {} : { usd }),
+    stopReason,
+    contextTokens: 0,
+  }
+}

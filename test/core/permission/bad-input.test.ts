@@ -1,0 +1,155 @@
+/**
+ * Rules, paths and commands that nobody writes by hand: each is quick, throws nothing odd, and weakens no guard.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { isSousError } from "../../../core/error.ts"
+import type { Behavior, PermissionCall, RuleSource } from "../../../core/permission/decision.ts"
+import { createForeignCall } from "../../../core/permission/explain.ts"
+import { compileRules, type RuleSet } from "../../../core/permission/rule.ts"
+import { callOf, decideIn, type Folders, makeProject } from "./fixture.ts"
+
+/** What one decision may take, ms of this process's own time: the best of five, so that a busy machine does not count. */
+const LIMIT_MS = 50
+
+let folders: Folders & { remove(): Promise<void> }
+beforeAll(async () => {
+  folders = await makeProject()
+  // The first of each kind loads the parser.
+  await behaviorOf(callOf("Bash", "ls"), ["Bash(ls)"])
+})
+afterAll(() => folders.remove())
+
+function compile(texts: readonly string[], behavior: Behavior = "deny"): RuleSet {
+  const rules = texts.map((text): RuleSource => ({ text, behavior, scope: "project" }))
+  return compileRules(rules, { cwd: folders.project, home: folders.home })
+}
+
+async function behaviorOf(call: PermissionCall, deny: readonly string[], allow: readonly string[] = []) {
+  const rules = [
+    ...deny.map((text): RuleSource => ({ text, behavior: "deny", scope: "project" })),
+    ...allow.map((text): RuleSource => ({ text, behavior: "allow", scope: "project" })),
+  ]
+  const set = compileRules(rules, { cwd: folders.project, home: folders.home })
+  return (await decideIn(folders, call, set)).behavior
+}
+
+async function bestOf(work: () => unknown): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < 5; i++) {
+    const started = process.cpuUsage()
+    await work()
+    const { user, system } = process.cpuUsage(started)
+    times.push((user + system) / 1000)
+  }
+  return Math.min(...times)
+}
+
+const DEEP = "a/".repeat(2000)
+const SLOW_PATTERNS = [
+  ["stars between slashes", `Read(${"**/".repeat(5000)}x)`],
+  ["stars in one name", `Read(${"*a".repeat(5000)}b)`],
+  ["questions and stars", `Read(${"?*".repeat(5000)}b)`],
+  ["open sets", `Read(${"[a".repeat(20_000)})`],
+  ["backslashes", `Read(${"\\".repeat(50_000)})`],
+  ["dots", `Read(${"./".repeat(30_000)}x)`],
+  ["ups", `Read(${"../".repeat(30_000)}x)`],
+  ["stars and names", `Read(${"**/a/*/".repeat(4000)}b)`],
+  ["100 KB of letters", `Read(${"x".repeat(100_000)})`],
+  ["a command of stars", `Bash(${"*a".repeat(50_000)}b)`],
+  ["a command of blanks", `Bash(x${" ".repeat(100_000)}*)`],
+  ["a host of stars", `WebFetch(domain:${"*a.".repeat(20_000)}b)`],
+  ["a host of labels", `WebFetch(domain:${"a.".repeat(50_000)}b)`],
+  ["a parameter", `Bash(timeout:${"*1".repeat(40_000)})`],
+  ["an agent", `Agent(${"*a".repeat(40_000)})`],
+] as const
+
+describe("decide() with rules of any size", () => {
+  it.each(SLOW_PATTERNS)("stays quick: %s", async (_name, text) => {
+    const calls = [
+      callOf("Read", DEEP),
+      callOf("Read", "a".repeat(4000)),
+      callOf("Bash", `cat ${"a".repeat(4000)}`),
+      callOf("WebFetch", `https://${"a.".repeat(100)}test/`),
+      callOf("Agent", "a".repeat(4000)),
+    ]
+    const set = compile([text])
+    for (const call of calls) {
+      expect(await bestOf(() => decideIn(folders, call, set)), call.tool).toBeLessThan(LIMIT_MS)
+    }
+    expect(await bestOf(() => compile([text]))).toBeLessThan(LIMIT_MS)
+  })
+
+  it("stays quick with 10,000 rules of each kind", async () => {
+    const list = (make: (i: number) => string) => Array.from({ length: 10_000 }, (_, i) => make(i))
+    const kinds = [
+      list((i) => `Read(src/${i}/**)`),
+      list((i) => `Bash(make ${i} *)`),
+      list((i) => `WebFetch(domain:*.h${i}.test)`),
+      list((i) => `mcp__s${i}__*`),
+      list((i) => `Bash(* ${i} *)`),
+    ]
+    for (const texts of kinds) {
+      const set = compile(texts)
+      for (const call of [callOf("Read", "src/a.ts"), callOf("Bash", "make x && cat src/a.ts")]) {
+        expect(await bestOf(() => decideIn(folders, call, set)), texts[0]!).toBeLessThan(LIMIT_MS)
+      }
+    }
+  })
+
+  it("stops the start for a guard of more than a million characters, and voids such an allow rule", () => {
+    const text = `Bash(${"x".repeat(1_000_001)})`
+    expect(() => compile([text])).toThrow(expect.toSatisfy(isSousError))
+    expect(compile([text], "allow").warnings).toHaveLength(1)
+  })
+})
+
+/** Paths that lead to `.env` on some system, or to nobody knows what. */
+const ODD_PATHS = {
+  "a NUL byte behind": ".env\0",
+  "a NUL byte within": ".e\0nv",
+  "half a character": ".env\ud800",
+  "half a character as a folder": "\udc00/.env",
+  "a mark of direction": ".e\u202env",
+  "100 KB of folders": `${"a/".repeat(50_000)}.env`,
+  "100 KB of dots": `${"./".repeat(50_000)}.env`,
+  "10,000 times up": `${"../".repeat(10_000)}etc/passwd`,
+  "10,000 times up and down": `${"a/../".repeat(10_000)}.env`,
+  "100 KB of slashes": `${"/".repeat(100_000)}etc/passwd`,
+  "100 KB of backslashes": `${"\\".repeat(100_000)}.env`,
+  "100 KB of accents": `.env${"\u0301".repeat(50_000)}`,
+  "a device of another system": "\\\\.\\C:\\.env",
+  "nothing at all": "",
+}
+
+describe("decide() about paths of any kind", () => {
+  it.each(Object.entries(ODD_PATHS))("is quick and allows nothing unseen: %s", async (_name, path) => {
+    const set = compileRules(
+      [
+        { text: "Read(.env)", behavior: "deny", scope: "project" },
+        { text: "Read(src/**)", behavior: "allow", scope: "project" },
+        { text: "Edit(src/**)", behavior: "allow", scope: "project" },
+      ],
+      { cwd: folders.project, home: folders.home },
+    )
+    const foreign = createForeignCall("mcp__fs__read", { path })
+    for (const call of [callOf("Read", path), callOf("Write", path), callOf("Bash", `cat '${path}'`), foreign]) {
+      const { behavior } = await decideIn(folders, call, set)
+      expect(await bestOf(() => decideIn(folders, call, set)), call.tool).toBeLessThan(LIMIT_MS)
+      if (path !== "") expect(behavior, call.tool).not.toBe("allow")
+    }
+  })
+
+  it("still refuses by a rule where the path is longer than any system takes", async () => {
+    for (const path of [`${"./".repeat(50_000)}.env`, `${"a/../".repeat(10_000)}.env`]) {
+      expect(await behaviorOf(callOf("Read", path), ["Read(.env)"], ["Read(**)"])).toBe("deny")
+    }
+  })
+
+  it("looks at the paths among 10,000 parameters in bounded time", async () => {
+    const input = { paths: Array.from({ length: 9000 }, (_, i) => `src/${i}`), last: ".env" }
+    const call = createForeignCall("mcp__fs__read", input)
+    const set = compile(["Read(.env)"])
+    expect((await decideIn(folders, call, set)).behavior).toBe("deny")
+    expect(await bestOf(() => decideIn(folders, call, set))).toBeLessThan(500)
+  })
+})

@@ -1,0 +1,43 @@
+import { mergeSettings, type SettingsSource } from "sous"
+import { expect, test } from "vitest"
+import { startMode } from "../../core/run-mode.ts"
+import { folder, runPrompt } from "../harness.ts"
+
+const set = (scope: SettingsSource["scope"], defaultMode: string, file?: string) =>
+  mergeSettings([
+    { scope, base: "/", values: { permissions: { defaultMode: defaultMode as "auto" } }, ...(file ? { file } : {}) },
+  ])
+
+test("startMode() takes what the start asks for before what settings say", () => {
+  expect(startMode(set("user", "acceptEdits"), "plan")).toEqual({ mode: "plan", warnings: [] })
+  expect(startMode(set("user", "acceptEdits"), undefined).mode).toBe("acceptEdits")
+  expect(startMode(mergeSettings([]), undefined).mode).toBe("default")
+})
+
+test.each(["managed", "cli", "local", "project", "user"] as const)(
+  "startMode() takes bypassPermissions from no file of the %s scope",
+  (scope) => {
+    expect(() => startMode(set(scope, "bypassPermissions", "/x/settings.json"), undefined)).toThrow(
+      'Cannot start in the mode bypassPermissions: "/x/settings.json" asks for it',
+    )
+  },
+)
+
+test("startMode() takes bypassPermissions from a flag, and from the program that starts the run", () => {
+  expect(startMode(set("cli", "bypassPermissions"), undefined).mode).toBe("bypassPermissions")
+  expect(startMode(mergeSettings([]), "bypassPermissions").mode).toBe("bypassPermissions")
+})
+
+test("startMode() takes auto from a person's settings, and from no project", async () => {
+  expect(startMode(set("user", "auto", "/u"), undefined).mode).toBe("auto")
+  for (const scope of ["project", "local"] as const) {
+    const { mode, warnings } = startMode(set(scope, "auto", "/x/settings.json"), undefined)
+    expect(mode).toBe("default")
+    expect(warnings).toEqual([expect.stringContaining('The mode auto of "/x/settings.json" is left out')])
+  }
+  const { events } = await runPrompt([{ text: "done" }], {
+    cwd: folder(),
+    kit: { settings: set("project", "auto", "/x/settings.json") },
+  })
+  expect(events[0]).toMatchObject({ type: "run_started", mode: "default", warnings: [expect.stringContaining("auto")] })
+})
