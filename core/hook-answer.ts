@@ -143,14 +143,21 @@ export function fromOutput(stdout: string): HookReply {
   }
 }
 
-/** A JSON object that makes up the whole text, which starts with it. */
+/** A JSON object that makes up the whole text, which starts with it. Throws on a key that would change what an object inherits. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   if (!text.startsWith("{")) return undefined
+  let odd = false
+  let value: Record<string, unknown>
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text, (key, one) => {
+      odd ||= key === "__proto__"
+      return one
+    })
   } catch {
     return undefined
   }
+  if (odd) throw new Error('its answer has a key "__proto__"')
+  return value
 }
 
 /** The field, when it is there. Throws when it is no text. */

@@ -78,8 +78,8 @@ function blocked(stdout: string, stderr: string, event: HookEvent): HookReply {
 }
 
 function readQuietly(stdout: string, event: HookEvent): HookReply {
-  const answer = parseObject(stdout)
   try {
+    const answer = parseObject(stdout)
     return answer === undefined ? {} : fromAnswer(checkAnswer(answer, event), event)
   } catch {
     return {}

@@ -34,6 +34,11 @@ export async function prepareCommands(): Promise<void> {
   parser = loaded
 }
 
+/** True once `prepareCommands` was done. */
+export function areCommandsReady(): boolean {
+  return parser !== undefined
+}
+
 /** Takes a command apart. `cwd`: absolute; `home`: absolute, or "" when unknown. */
 export function analyseCommand(text: string, options: { cwd: string; home: string }): Analysis {
   const key = `${options.cwd}\0${options.home}\0${text}`
@@ -71,7 +76,7 @@ function analyse(text: string, options: { cwd: string; home: string }): Analysis
     segments,
     all: flatten(segments),
     spans,
-    forkBomb: forkBomb || ROUGH_FORK_BOMB.test(text),
+    forkBomb: forkBomb || (/\(\)\s{0,9}\{/.test(text) && ROUGH_FORK_BOMB.test(text)),
   }
   return trouble === undefined ? analysis : { ...analysis, trouble }
 }
@@ -89,6 +94,7 @@ const ROUGH_FORK_BOMB = /([\w:.]{1,32})\s{0,9}\(\)\s{0,9}\{\s{0,9}\1\s{0,9}\|\s{
 
 /** Characters that a person does not see, or that the shell and we may read differently. */
 function oddity(text: string): string | undefined {
+  if (!/[^\t\n\x20-\x7E]/.test(text)) return undefined
   if (/[\0-\x08\x0B-\x1F\x7F-\x9F]/.test(text)) return "it holds control characters"
   if (
     /[\u00A0\u00AD\u061C\u115F\u1160\u1680\u17B4\u17B5\u180E\u2000-\u200C\u200E\u200F\u2028-\u202F\u205F\u2060-\u206F\u2800\u3000\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E00FF}]|\u034F|[\u180B-\u180D\u180F]|[\uFE00-\uFE0E]|[\u{E0100}-\u{E0FFF}]/u.test(
@@ -112,7 +118,7 @@ function roughSegments(text: string, cwd: string): Segment[] {
 }
 
 function roughSegment(piece: string, cwd: string): Segment {
-  const written = piece.split(/\s+/)
+  const written = fewer(piece.split(/\s+/))
   const redirects = written.flatMap((word, i) => {
     const target = /^\d?(?:>>|>\||&>|>)(.*)$/.exec(word)
     const text = target && (target[1] || written[i + 1])
@@ -124,6 +130,12 @@ function roughSegment(piece: string, cwd: string): Segment {
   const start = kept.findIndex((word) => !/^\w+=/.test(word))
   const words = kept.slice(Math.max(0, start)).map((word) => literalWord(word.replace(/\$\w+/g, "")))
   return roughCommand(words, redirects, cwd)
+}
+
+/** Of very many words the later ones count once each. */
+function fewer(words: readonly string[]): readonly string[] {
+  if (words.length <= MAX_ROUGH_WORDS) return words
+  return [...words.slice(0, MAX_ROUGH_WORDS), ...new Set(words.slice(MAX_ROUGH_WORDS))]
 }
 
 /** Follows wrappers and shells inwards one by one: quotes are gone, so that a string is just the words that follow. */

@@ -15,7 +15,7 @@ import { isReadOnly, onlyLists, opensFolders, setsHarmlessly, staysReadOnly } fr
 import { namesOf } from "./refuse.ts"
 import type { Segment } from "./segment.ts"
 import type { ShellWord } from "./shell-word.ts"
-import type { CommandUnit } from "./unit.ts"
+import type { CommandUnit, PathUnit } from "./unit.ts"
 import { isExact, matchesWildcard, type Wildcard } from "./wildcard.ts"
 import { isRunningCode } from "./wrapper-code.ts"
 
@@ -30,12 +30,34 @@ export function coverCommand(unit: CommandUnit, coverage: Coverage): Covered | u
   if (analysis.trouble !== undefined) return undefined
   const broad = broadRule(unit, coverage)
   if (broad) return { rule: broad }
-  const files = paths.filter(({ from }) => from === "redirect")
-  const parts = [
-    ...analysis.segments.map((segment) => coverSegment(segment, { ...coverage, unit })),
-    ...files.map((path) => coverPath(path, coverage)),
-  ]
-  return allCovered(parts)
+  let first: Covered | undefined
+  for (const part of [...analysis.segments, ...paths]) {
+    if (!isPart(part)) continue
+    const covered = coverPart(part, unit, coverage)
+    if (covered === undefined) return undefined
+    first ??= covered.rule && covered
+  }
+  return first ?? {}
+}
+
+/** Of the paths of a command, those that its redirects open are parts of their own. */
+function isPart(part: Segment | PathUnit): boolean {
+  return !("from" in part) || part.from === "redirect"
+}
+
+/** What was found out about the parts already, for as long as the same coverage is asked about. */
+const judged = new WeakMap<Coverage, Map<Segment | PathUnit, Covered | undefined>>()
+
+function coverPart(part: Segment | PathUnit, unit: CommandUnit, coverage: Coverage): Covered | undefined {
+  let known = judged.get(coverage)
+  if (known === undefined) {
+    known = new Map()
+    judged.set(coverage, known)
+  }
+  if (known.has(part)) return known.get(part)
+  const covered = "from" in part ? coverPath(part, coverage) : coverSegment(part, { ...coverage, unit })
+  known.set(part, covered)
+  return covered
 }
 
 /** The simple commands and redirects that are not covered, as written. */
@@ -44,9 +66,8 @@ export function uncoveredParts(
   coverage: Coverage,
 ): { segments: Segment[]; files: CommandUnit["paths"] } {
   const { analysis, paths } = unit
-  const files = paths.filter((path) => path.from === "redirect" && coverPath(path, coverage) === undefined)
-  const segments = analysis.segments.filter((segment) => coverSegment(segment, { ...coverage, unit }) === undefined)
-  return { segments, files }
+  const isMissing = (part: Segment | PathUnit) => isPart(part) && coverPart(part, unit, coverage) === undefined
+  return { segments: analysis.segments.filter(isMissing), files: paths.filter(isMissing) }
 }
 
 /** True when the allow rules of the coverage fit every simple command; redirects are not looked at. */
@@ -160,8 +181,9 @@ function coverByRule(segment: Segment, coverage: SegmentCoverage): Covered | und
     return path.from === "operand" && (path.access === "write" || path.steers) && !liesIn(path, facts.roots)
   })
   const names = namesOf(coverage.call)
-  const rules = new Set(views.flatMap(({ text }) => coverage.allow(names, firstWord(text))))
-  const rule = [...rules].find((one) => {
+  const found = views.map(({ text }) => coverage.allow(names, firstWord(text)))
+  const rules = found.length === 1 ? found[0]! : [...new Set(found.flat())]
+  const rule = rules.find((one) => {
     // A person granted the words; what is fed to them was not shown.
     if (segment.fed && one.source.granted !== undefined) return false
     return one.commands().some((pattern) => {
@@ -222,7 +244,18 @@ interface View {
   ends: readonly number[]
 }
 
-function viewsOf(segment: Segment): View[] {
+const viewCache = new WeakMap<Segment, readonly View[]>()
+
+function viewsOf(segment: Segment): readonly View[] {
+  let views = viewCache.get(segment)
+  if (views === undefined) {
+    views = readViews(segment)
+    viewCache.set(segment, views)
+  }
+  return views
+}
+
+function readViews(segment: Segment): View[] {
   const { words, assignments } = segment
   const [program] = words
   if (program && (program.value === undefined || program.glob || /\s/.test(program.raw))) return []

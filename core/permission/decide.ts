@@ -21,12 +21,12 @@ import { exactRules } from "./exact.ts"
 import { passesFilters } from "./filter.ts"
 import { floorOfUnits } from "./floor.ts"
 import { type OrderedMatch, orderedMatch } from "./ordered.ts"
+import type { PathParts } from "./path-pattern.ts"
 import { whyProtected } from "./protected.ts"
-import { describeCall, describeRule, describeTarget, firstUncovered, howToAllow } from "./reason.ts"
+import { describeCall, describeRule, describeTarget, findMissing, firstUncovered, howToAllow } from "./reason.ts"
 import { findRefusal, namesOf, type RuleMatch } from "./refuse.ts"
 import { compileGrant, type RuleSet } from "./rule.ts"
-import type { PathParts } from "./path-pattern.ts"
-import { commandRulesFor, pathRulesFor, type RuleTable, rulesFor } from "./rule-table.ts"
+import { pathRulesFor, type RuleTable, rulesFor, wordRulesFor } from "./rule-table.ts"
 import { type CompiledRule, once } from "./specifier.ts"
 import { whyNot } from "./trace.ts"
 import { hintsOf, pathsOf, targetOfPath, type Unit, unitsOf } from "./unit.ts"
@@ -165,7 +165,7 @@ function rulesNear(
   near: string | PathParts | undefined,
 ): readonly CompiledRule[] {
   if (near === undefined) return rulesFor(table, names)
-  return typeof near === "string" ? commandRulesFor(table, names, new Set([near])) : pathRulesFor(table, names)([near])
+  return typeof near === "string" ? wordRulesFor(table, names, near) : pathRulesFor(table, names)([near])
 }
 
 function floor({ units, facts }: Subject): Match | undefined {
@@ -187,6 +187,7 @@ function denyRule({ call, guarded, rules, facts }: Subject): Match | undefined {
 }
 
 function filters({ call, units, filters: lists, coverage, rules }: Subject): Match | undefined {
+  if (lists.length === 0) return undefined
   const asked = { ...coverage, names: namesOf(call), anchors: rules.anchors }
   const failed = lists.map((texts) => passesFilters(texts, units, asked)).find((list) => list !== undefined)
   if (failed === undefined) return undefined
@@ -275,13 +276,14 @@ function mode({ call, units, facts, coverage }: Subject): Match | undefined {
     return { behavior: "ask", reason: `The mode auto leaves ${describeCall(call)} to the safety classifier` }
   }
   if (facts.mode !== "dontAsk") return undefined
-  const mend = howToAllow(units, coverage)
+  const mend = howToAllow(units, findMissing(units, coverage), coverage)
   return { behavior: "deny", mend, reason: `${noRule(call)}, and the mode dontAsk asks nobody: ${mend}` }
 }
 
 function approval({ call, units, facts, coverage }: Subject): Match {
-  const mend = howToAllow(units, coverage)
-  const target = firstUncovered(units, coverage)
+  const missing = findMissing(units, coverage)
+  const mend = howToAllow(units, missing, coverage)
+  const target = firstUncovered(missing)
   const where = target ? { target } : {}
   if (facts.canAsk) return { behavior: "ask", mend, reason: noRule(call), ...where }
   return { behavior: "deny", mend, reason: `${noRule(call)}, and nobody can answer here: ${mend}`, ...where }

@@ -19,6 +19,31 @@ export interface Disk {
   kind(path: string): Found<"folder" | "file" | undefined>
 }
 
+/** Questions to the disk, one after the other, that end in a value. */
+export type Lookup<T> = Generator<Promise<unknown>, T, unknown>
+
+/** The answer to one question; waits only where it has to. */
+export function* ask<T>(found: Found<T>): Lookup<T> {
+  return found instanceof Promise ? ((yield found) as T) : found
+}
+
+/** The value of a lookup: at once, unless a question has to wait. */
+export function settle<T>(lookup: Lookup<T>): Found<T> {
+  const { done, value } = lookup.next()
+  return done ? value : settleLater(lookup, value)
+}
+
+async function settleLater<T>(lookup: Lookup<T>, first: Promise<unknown>): Promise<T> {
+  for (let waiting = first; ; ) {
+    const { done, value } = await waiting.then(
+      (answer) => lookup.next(answer),
+      (error: unknown) => lookup.throw(error),
+    )
+    if (done) return value
+    waiting = value
+  }
+}
+
 /** The disk as it is at each question. */
 export const disk: Disk = {
   async real(path) {

@@ -21,6 +21,8 @@ interface Tree {
   root: Branch
   /** Of patterns that hold below the current folder too, from there. */
   local: Branch
+  /** Of patterns that fit at any depth: by the name that has to stand somewhere. */
+  floating: Map<string, number[]>
   /** What fits in no branch. */
   anywhere: number[]
 }
@@ -31,7 +33,7 @@ const MAX_PATH_PARTS = 10_000
 
 /** Indexes rules of one behaviour. Reads all of them as paths. */
 export function createPathIndex(rules: readonly CompiledRule[]): PathIndex {
-  const tree: Tree = { root: branch(), local: branch(), anywhere: [] }
+  const tree: Tree = { root: branch(), local: branch(), floating: new Map(), anywhere: [] }
   for (const [at, rule] of rules.entries()) {
     if (rule.bare) tree.anywhere.push(at)
     else for (let pattern = rule.path(); pattern; pattern = pattern.also) plant(tree, pattern, at)
@@ -44,6 +46,7 @@ export function createPathIndex(rules: readonly CompiledRule[]): PathIndex {
     for (const path of paths) {
       const parts = path[side]
       if (parts.length > MAX_PATH_PARTS) return rules
+      drift(tree.floating, parts, found)
       climb(tree.root, parts, 0, found)
       if (folder?.every((part, i) => parts[i] === part)) climb(tree.local, parts, folder.length, found)
     }
@@ -55,8 +58,15 @@ function branch(): Branch {
   return { here: [], below: new Map() }
 }
 
-function plant({ root, local }: Tree, pattern: PathPattern, at: number): void {
+function plant({ root, local, floating }: Tree, pattern: PathPattern, at: number): void {
   const names = literalParts(pattern)
+  const name = names.length === 0 ? floatingName(pattern) : undefined
+  if (name !== undefined) {
+    const places = floating.get(name)
+    if (places) places.push(at)
+    else floating.set(name, [at])
+    return
+  }
   reach(root, [...pattern.base, ...names]).here.push(at)
   if (pattern.relative && pattern.side === "refuse") reach(local, names).here.push(at)
 }
@@ -72,6 +82,13 @@ function literalParts({ floating, segments }: PathPattern): string[] {
   return names
 }
 
+/** The name that some part of a path has to have. */
+function floatingName({ floating, segments }: PathPattern): string | undefined {
+  if (segments.length > MAX_PATTERN_PARTS) return undefined
+  const one = floating ? segments[0] : segments[0] === "**" ? segments[1] : undefined
+  return one === undefined || one === "**" || !("literal" in one) ? undefined : one.literal
+}
+
 function reach(from: Branch, names: readonly string[]): Branch {
   let here = from
   for (const name of names) {
@@ -83,6 +100,15 @@ function reach(from: Branch, names: readonly string[]): Branch {
     here = next
   }
   return here
+}
+
+function drift(floating: Tree["floating"], parts: readonly string[], found: Set<number>): void {
+  if (floating.size === 0) return
+  for (const part of parts) {
+    for (const at of floating.get(part) ?? []) found.add(at)
+    if (!part.includes("~")) continue
+    for (const [name, places] of floating) if (isShortName(part, name)) for (const at of places) found.add(at)
+  }
 }
 
 function climb(from: Branch, parts: readonly string[], start: number, found: Set<number>): void {

@@ -6,9 +6,9 @@
  */
 import { basename, dirname, isAbsolute, resolve } from "node:path"
 import type { Target } from "../tool.ts"
-import { analyseCommand, prepareCommands } from "./command.ts"
+import { analyseCommand, areCommandsReady, prepareCommands } from "./command.ts"
 import type { PermissionCall, PermissionFacts, ResolvedPath } from "./decision.ts"
-import { type Disk, joined, disk as theDisk } from "./disk.ts"
+import { ask, type Disk, joined, type Lookup, settle, disk as theDisk } from "./disk.ts"
 import { commandPaths, operandsOf } from "./operand.ts"
 import type { Analysis } from "./segment.ts"
 
@@ -37,19 +37,19 @@ export async function resolveTargets(
   for (const target of targets) {
     if (target.kind === "path") wanted.push([target.path, target.path])
     if (target.kind !== "command") continue
-    await prepareCommands()
+    if (!areCommandsReady()) await prepareCommands()
     const analysis = analyseCommand(target.text, { cwd, home: options.home ?? "" })
     for (const path of commandPaths(analysis)) if (isAbsolute(path)) wanted.push([path, path])
     climbs.push(...climbsOf(analysis))
   }
   const unique = [...new Map(wanted)].slice(0, MAX_PATHS)
-  await Promise.all(
-    unique.map(async ([key, written]) => {
-      const path = await resolvePath(written, cwd, options)
-      if (path !== undefined) found.set(key, path)
-    }),
-  )
-  await addClimbs(found, climbs.slice(0, MAX_PATHS), options.disk ?? theDisk)
+  const looks = unique.map(([key, written]) => {
+    const keep = (path: ResolvedPath | undefined) => void (path && found.set(key, path))
+    const path = lookUpPath(written, cwd, options)
+    return path instanceof Promise ? path.then(keep) : keep(path)
+  })
+  if (looks.some((look) => look !== undefined)) await Promise.all(looks)
+  if (climbs.length > 0) await addClimbs(found, climbs.slice(0, MAX_PATHS), options.disk ?? theDisk)
   return found
 }
 
@@ -73,7 +73,7 @@ async function addClimbs(
   for (const [key, raw] of climbs) {
     const known = found.get(key)
     if (known === undefined) continue
-    const real = await follow(raw, disk).catch(() => undefined)
+    const real = await settle(orUnknown(follow(raw, disk)))
     // What cannot be followed must not look as if it stayed.
     if (real === undefined) found.delete(key)
     else if (real !== known.real) found.set(key, { ...known, others: [...(known.others ?? []), real] })
@@ -96,39 +96,61 @@ export function resolveCall(
 export async function resolvePath(
   written: string,
   cwd: string,
-  { home, disk = theDisk }: { home?: string; disk?: Disk } = {},
+  options: { home?: string; disk?: Disk } = {},
 ): Promise<ResolvedPath | undefined> {
+  return await lookUpPath(written, cwd, options)
+}
+
+/** At once where the disk answers at once. */
+function lookUpPath(
+  written: string,
+  cwd: string,
+  { home, disk = theDisk }: { home?: string; disk?: Disk },
+): ResolvedPath | undefined | Promise<ResolvedPath | undefined> {
   if (written.includes("\0") || written.length > MAX_PATH_CHARS) return undefined
+  const isHome = home !== undefined && home !== "" && /^~(?:\/|$)/.test(written)
+  return settle(orUnknown(isHome ? lookUpHome(written, cwd, { home, disk }) : lookUp(written, cwd, disk)))
+}
+
+/** What cannot be looked up is not known. */
+function* orUnknown<T>(lookup: Lookup<T>): Lookup<T | undefined> {
   try {
-    if (!home || !/^~(?:\/|$)/.test(written)) return await lookUp(written, cwd, disk)
-    const path = await lookUp(`${home}${written.slice(1)}`, cwd, disk)
-    const literal = await lookUp(written, cwd, disk)
-    return { ...path, guarded: [literal.lexical, literal.real, ...(literal.others ?? [])] }
+    return yield* lookup
   } catch {
     return undefined
   }
 }
 
-async function lookUp(written: string, cwd: string, disk: Disk): Promise<ResolvedPath> {
+function* lookUpHome(
+  written: string,
+  cwd: string,
+  { home, disk }: { home: string; disk: Disk },
+): Lookup<ResolvedPath> {
+  const path = yield* lookUp(`${home}${written.slice(1)}`, cwd, disk)
+  const literal = yield* lookUp(written, cwd, disk)
+  return { ...path, guarded: [literal.lexical, literal.real, ...(literal.others ?? [])] }
+}
+
+function* lookUp(written: string, cwd: string, disk: Disk): Lookup<ResolvedPath> {
   const lexical = resolve(cwd, written)
-  const real = await follow(lexical, disk)
+  const real = yield* follow(lexical, disk)
   const path: ResolvedPath = { lexical, real }
-  const climbed = UP.test(written) ? await follow(joined(cwd, written), disk) : real
+  const climbed = UP.test(written) ? yield* follow(joined(cwd, written), disk) : real
   if (climbed !== real) path.others = [climbed]
-  if (real !== lexical && (await disk.link(lexical)) !== undefined) path.link = true
-  const kind = await disk.kind(real)
+  if (real !== lexical && (yield* ask(disk.link(lexical))) !== undefined) path.link = true
+  const kind = yield* ask(disk.kind(real))
   if (kind === "folder") path.directory = true
   if (kind === "file") path.file = true
   return path
 }
 
 /** The path with every link followed; a part that does not exist yet keeps its name below its nearest real parent. */
-async function follow(path: string, disk: Disk, links = 0, missing = 0): Promise<string> {
-  const real = await disk.real(path)
+function* follow(path: string, disk: Disk, links = 0, missing = 0): Lookup<string> {
+  const real = yield* ask(disk.real(path))
   if (real !== undefined) return real
   if (links > MAX_LINKS || missing > MAX_MISSING) throw new Error(`It cannot be followed: ${path}`)
-  const target = await disk.link(path)
-  const parent = await follow(dirname(path), disk, target === undefined ? links : links + 1, missing + 1)
-  if (target !== undefined) return await follow(joined(parent, target), disk, links + 1, missing)
+  const target = yield* ask(disk.link(path))
+  const parent = yield* follow(dirname(path), disk, target === undefined ? links : links + 1, missing + 1)
+  if (target !== undefined) return yield* follow(joined(parent, target), disk, links + 1, missing)
   return basename(path) === ".." ? dirname(parent) : resolve(parent, basename(path))
 }

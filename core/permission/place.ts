@@ -67,6 +67,7 @@ export function readableFolders(facts: PermissionFacts): readonly string[] {
 
 /** Spellings that another system, or this one, takes for something else: no rule allows them unseen. */
 function isOdd(written: string): boolean {
+  if (PLAIN.test(written)) return false
   return (
     /\0|^["']?\\\\|^[A-Za-z]:[\\/]|\\\.\.|\.\.\\/.test(written) ||
     OPEN_FILE.test(written) ||
@@ -75,6 +76,8 @@ function isOdd(written: string): boolean {
   )
 }
 
+/** Nothing that any of the below looks for. */
+const PLAIN = /^(?!\/+(?:dev|proc)\/)[\w./~@+,= -]*$/
 /** What a process has open already, whatever that is; its three usual ones aside. */
 const OPEN_FILE = /^\/+(?:dev|proc\/+(?:self|thread-self|\d+)(?:\/+task\/+\d+)?)\/+fd\/+(?![012]$)/
 /** A stream of a file or a folder (NTFS): `x::$DATA` is `x`. */
@@ -83,8 +86,11 @@ const STREAM = /:[^/\\:]*:?\$(?:DATA|INDEX_ALLOCATION|I30|BITMAP|ATTRIBUTE_LIST)
 const OWN_ROOT = /^(?:\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/root(?=\/|$))+/
 const OWN_FOLDER = /^(?:\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/cwd(?=\/|$))/
 
+/** A path without these has no other spelling. */
+const RESPELT = /[\\:]|[. ](?:\/|$)|^\/proc\//
+
 function spellingsOf(path: string, cwd: string | undefined): string[] {
-  if (path.length > MAX_SPELT_CHARS) return [path]
+  if (path.length > MAX_SPELT_CHARS || !RESPELT.test(path)) return [path]
   const found = [path]
   // Windows: both separators, device and drive prefixes; trailing dots and blanks do not count.
   if (path.includes("\\")) {

@@ -40,11 +40,10 @@ export function describeTarget(call: PermissionCall, target: Target | undefined)
 }
 
 /** The flag and the rules that would allow what is not covered: `run again with --allow-run=npm, or add …`. */
-export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
+export function howToAllow(units: readonly Unit[], missing: Missing, coverage: Coverage): string {
   const commands = units.filter((unit) => unit.kind === "command")
   const trouble = commands.find(({ analysis }) => analysis.trouble !== undefined)?.analysis.trouble
   if (trouble !== undefined) return `no rule or flag can allow a command when ${trouble}; write it as simple commands`
-  const missing = findMissing(units, coverage)
   if (missing.hidden !== undefined && coverage.call.skipsDenied && !coverage.facts.filtersReads)
     return `a deny or ask rule guards files that ${missing.hidden} may hold; in a run ${coverage.call.tool} leaves those out of what it finds, and goes on without a question`
   if (missing.hidden !== undefined)
@@ -59,7 +58,7 @@ export function howToAllow(units: readonly Unit[], coverage: Coverage): string {
 }
 
 /** What nothing covers. */
-interface Missing {
+export interface Missing {
   units: readonly Unit[]
   /** Of each command, the parts. */
   parts: ReadonlyMap<Unit, ReturnType<typeof uncoveredParts>>
@@ -67,7 +66,8 @@ interface Missing {
   hidden: string | undefined
 }
 
-function findMissing(units: readonly Unit[], coverage: Coverage): Missing {
+/** Finds the parts of a call that nothing covers. */
+export function findMissing(units: readonly Unit[], coverage: Coverage): Missing {
   const missing = uncovered(units, coverage)
   const commands = missing.filter((unit) => unit.kind === "command" && unit.analysis.trouble === undefined)
   const parts = new Map(commands.map((unit) => [unit as Unit, uncoveredParts(unit as CommandUnit, coverage)]))
@@ -75,11 +75,10 @@ function findMissing(units: readonly Unit[], coverage: Coverage): Missing {
 }
 
 /** The first part of the call that nothing allows. */
-export function firstUncovered(units: readonly Unit[], coverage: Coverage): DecidedTarget | undefined {
-  const [first] = uncovered(units, coverage)
-  if (first === undefined || first.kind !== "command") return first?.target
-  if (first.analysis.trouble !== undefined) return first.target
-  const { segments, files } = uncoveredParts(first, coverage)
+export function firstUncovered({ units: [first], parts }: Missing): DecidedTarget | undefined {
+  const found = first && parts.get(first)
+  if (first?.kind !== "command" || found === undefined) return first?.target
+  const { segments, files } = found
   if (segments[0]) return targetOfSegment(segments[0], first)
   return files[0] ? targetOfPath(files[0]) : first.target
 }

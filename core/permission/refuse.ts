@@ -11,7 +11,7 @@ import { isBelow } from "./place.ts"
 import { commandRulesFor, pathRulesFor, type RuleTable, rulesFor, wholeRulesFor } from "./rule-table.ts"
 import type { Segment } from "./segment.ts"
 import { splitWords } from "./shell-word.ts"
-import { type CompiledRule, once } from "./specifier.ts"
+import type { CompiledRule } from "./specifier.ts"
 import { type CommandUnit, type PathUnit, targetOfPath, targetOfSegment, type Unit, type UrlUnit } from "./unit.ts"
 import { matchesWildcard } from "./wildcard.ts"
 import { programName } from "./wrapper.ts"
@@ -115,7 +115,10 @@ function refusalOfUnit(unit: Unit, guard: Guard): RuleMatch | undefined {
   const flag = guard.table.flags.find((rule) => fitsFlag(rule, unit))
   if (flag) return { rule: flag.source, target: decidedBy(unit, ({ words }) => fitsProgram(flag, words)) }
   if (unit.kind === "path") return refusalOfPath(unit, guard.names, guard)
-  const own = unit.kind === "command" ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit)) : rulesFor(guard.table, guard.names)
+  const own =
+    unit.kind === "command"
+      ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit))
+      : rulesFor(guard.table, guard.names)
   const rule = own.find((one) => fitsUnit(one, unit, guard.cwd))
   if (rule) return { rule: rule.source, target: decidedBy(unit, (segment) => fitsTexts(rule, textsOfSegment(segment))) }
   if (unit.kind !== "command") return undefined

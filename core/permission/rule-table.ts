@@ -22,6 +22,8 @@ interface JoinedList {
   all: readonly CompiledRule[]
   patterns: readonly CompiledRule[]
   paths(): PathIndex
+  /** By the first word of a command; "" stands for every word that no rule begins with. */
+  words: Map<string, readonly CompiledRule[]>
 }
 
 /** The rules of one tool, and the same by the first word of the commands that they may fit. */
@@ -76,7 +78,7 @@ function joinedList(table: RuleTable, names: readonly string[]): JoinedList {
   if (list === undefined) {
     const patterns = table.patterns.filter((rule) => names.some((name) => rule.speaksOf(name)))
     const all = [...new Set(names)].flatMap((name) => table.byTool.get(name)?.all ?? []).concat(patterns)
-    list = { all, patterns, paths: once(() => createPathIndex(all)) }
+    list = { all, patterns, paths: once(() => createPathIndex(all)), words: new Map() }
     if (table.joined.size >= MAX_JOINED) table.joined.clear()
     table.joined.set(key, list)
   }
@@ -111,6 +113,20 @@ export function commandRulesFor(table: RuleTable, names: readonly string[], word
   }
   return found.concat(patternsFor(table, names))
 }
+
+/** The same for one word. */
+export function wordRulesFor(table: RuleTable, names: readonly string[], word: string): readonly CompiledRule[] {
+  const { words } = joinedList(table, names)
+  const isNamed = names.some((name) => table.byTool.get(name)?.byWord().words.has(word))
+  const key = isNamed ? word : ""
+  let found = words.get(key)
+  if (found === undefined) {
+    found = commandRulesFor(table, names, new Set([key]))
+    words.set(key, found)
+  }
+  return found
+}
+
 type Words = { size: number; has(word: string): boolean; keys(): Iterable<string> }
 
 function patternsFor(table: RuleTable, names: readonly string[]): readonly CompiledRule[] {

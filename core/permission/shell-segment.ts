@@ -13,9 +13,9 @@ import { unwrapVariables } from "./wrapper-variable.ts"
 
 /** Commands inside commands; deeper ones are trouble. */
 export const MAX_DEPTH = 24
-const MAX_SEGMENTS = 1000
+const MAX_SEGMENTS = 400
 /** Words and redirects, those of inner commands counted again. */
-const MAX_WORDS = 4000
+const MAX_WORDS = 2000
 
 /** What one walk found, and what it is walking with. */
 export interface Walk {
@@ -31,12 +31,24 @@ export interface Walk {
   depth: number
   source: string
   sink: Segment[]
-  shared: { spans: string[]; trouble?: string; forkBomb: boolean; count: number; words: number; calls: Set<FunctionNode> }
+  shared: {
+    spans: string[]
+    trouble?: string
+    forkBomb: boolean
+    count: number
+    words: number
+    calls: Set<FunctionNode>
+  }
 }
 
 /** Notes why the whole command can never be allowed without a question; the first reason stays. */
 export function trouble(walk: Walk, why: string): void {
   walk.shared.trouble ??= why
+}
+
+/** True when there is more than is looked through; the rough cut sees the rest. */
+export function isFull({ shared }: Walk): boolean {
+  return shared.count > MAX_SEGMENTS || shared.words > MAX_WORDS
 }
 
 /** A walk through a shell of its own. */
@@ -87,7 +99,8 @@ export function push(
   stdin: readonly string[] = [],
 ): void {
   walk.shared.words += part.words.length + (part.redirects?.length ?? 0)
-  if (++walk.shared.count > MAX_SEGMENTS || walk.shared.words > MAX_WORDS) {
+  walk.shared.count++
+  if (isFull(walk)) {
     trouble(walk, "it has too many commands or words")
     return
   }
@@ -129,7 +142,7 @@ function walkInner(
   tails: readonly string[],
   { walk, stdin }: { walk: Walk; stdin: readonly string[] },
 ): InnerCommand[] {
-  if (found.kind === "opaque" || walk.shared.count > MAX_SEGMENTS || walk.shared.words > MAX_WORDS) return []
+  if (found.kind === "opaque" || isFull(walk)) return []
   if (walk.depth > MAX_DEPTH) {
     trouble(walk, "its commands are nested too deep")
     return []

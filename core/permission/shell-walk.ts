@@ -7,7 +7,7 @@ import type { Function as FunctionNode, ParsedScript, Redirection, SyntaxNode } 
 import { isForkBomb } from "./fork-bomb.ts"
 import type { Segment } from "./segment.ts"
 import { printedText, readRedirects } from "./shell-redirect.ts"
-import { fork, MAX_DEPTH, push, trouble, type Walk, walkSimple, walkSubstitutions } from "./shell-segment.ts"
+import { fork, isFull, MAX_DEPTH, push, trouble, type Walk, walkSimple, walkSubstitutions } from "./shell-segment.ts"
 import { assignName, createState, settleState, unite } from "./shell-state.ts"
 import { assignSums, literalWord, readWord, scriptsIn, wordsIn } from "./shell-word.ts"
 
@@ -70,6 +70,7 @@ function walkAll(nodes: readonly SyntaxNode[], walk: Walk): void {
 }
 
 function walkNode(node: SyntaxNode, walk: Walk): void {
+  if (isFull(walk)) return
   switch (node.type) {
     case "Statement":
       walkNode(node.command, node.background ? { ...fork(walk), nested: true } : walk)

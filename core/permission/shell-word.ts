@@ -195,7 +195,9 @@ function join(pieces: readonly Piece[]): Piece {
   let guesses: readonly string[] = [""]
   for (const piece of pieces) {
     value = value === undefined || piece.value === undefined ? undefined : value + piece.value
-    guesses = guesses.flatMap((start) => piece.guesses.map((end) => (start + end).slice(0, MAX_GUESS_CHARS))).slice(0, MAX_GUESSES)
+    guesses = guesses
+      .flatMap((start) => piece.guesses.map((end) => (start + end).slice(0, MAX_GUESS_CHARS)))
+      .slice(0, MAX_GUESSES)
   }
   const some = (key: "glob" | "splits" | "emptied") => pieces.some((piece) => piece[key])
   return { value, guesses, glob: some("glob"), splits: some("splits"), emptied: some("emptied") }

@@ -3,7 +3,6 @@
  *
  * Invariant: a value that does not fit its flag is refused with what would; no flag is known here that does nothing.
  */
-import { readFileSync } from "node:fs"
 import { isSousError, SousError, suggest } from "../error.ts"
 import type { FlagGrants } from "../permission/flag.ts"
 import type { Budget } from "../step.ts"
@@ -204,15 +203,18 @@ export async function readObject(
   from: { cwd: string; home?: string | undefined },
 ): Promise<Record<string, unknown>> {
   const { parseDocument } = await import("./document.ts")
+  const { readNamedText } = await import("./text-file.ts")
   const inline = value.trimStart().startsWith("{")
   const file = resolveWritten(value, from.cwd, from.home)
   try {
-    const document = inline ? await parseDocument(flag, value) : await parseDocument(file, readFileSync(file, "utf8"))
+    const document = inline ? await parseDocument(flag, value) : await parseDocument(file, await readNamedText(file))
     if (typeof document.value === "object" && document.value !== null && !Array.isArray(document.value)) {
       return document.value as Record<string, unknown>
     }
   } catch (error) {
-    const reason = isSousError(error) ? error.message : ((error as NodeJS.ErrnoException).code ?? String(error))
+    const reason = isSousError(error)
+      ? error.message
+      : ((error as NodeJS.ErrnoException).code ?? (error as Error).message)
     return refuse(flag, value, "JSON, or a file that holds an object", reason)
   }
   return refuse(flag, value, "an object")

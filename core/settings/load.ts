@@ -4,7 +4,7 @@
  * Invariant: nothing of a project that nobody trusted widens what may run; a file that is broken stops the start. No
  * configuration library searches here: one that was tried runs code that it finds in the current directory.
  */
-import { readdirSync, readFileSync, realpathSync } from "node:fs"
+import { readdirSync, realpathSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
 import { checkSettings } from "./check.ts"
@@ -14,7 +14,7 @@ import { type EffectiveSettings, mergeSettings, type SettingsScope, type Setting
 import { pluginsIn } from "./plugin-file.ts"
 import type { Settings } from "./schema.ts"
 import { homeFolder, resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
-import { isThere, readSettingsText } from "./text-file.ts"
+import { isThere, readNamedText, readSettingsText } from "./text-file.ts"
 import { needsTrust, withoutTrust } from "./trust.ts"
 
 export interface LoadSettingsOptions extends ScopeOptions {
@@ -147,16 +147,15 @@ async function readHooks(sources: readonly SettingsSource[], files: readonly Hoo
 const HOOK_KEYS = ["hooks", "allowManagedHooksOnly"] as const
 
 async function loadFile(file: string, scope: SettingsScope, base: string): Promise<SettingsSource> {
-  const text = scope === "cli" ? readText(file) : readSettingsText(file)
+  const text = scope === "cli" ? await readText(file) : readSettingsText(file)
   return { scope, file, base, ...(await readSettings(file, text)) }
 }
 
-/** A file that the command line names may be a pipe: `--settings <(…)`. */
-function readText(file: string): string {
+async function readText(file: string): Promise<string> {
   try {
-    return readFileSync(file, "utf8")
+    return await readNamedText(file)
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
     throw new SousError("SETTINGS_FILE_UNREADABLE", { file, reason }, { cause: error })
   }
 }

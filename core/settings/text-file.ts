@@ -4,6 +4,8 @@
  * Invariant: reading always ends: what is no regular file is never waited for, and what is too large is never read.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from "node:fs"
+import { type FileHandle, open } from "node:fs/promises"
+import { setTimeout as delay } from "node:timers/promises"
 import { SousError } from "../error.ts"
 
 /** No settings that a person wrote are larger. In bytes. */
@@ -24,6 +26,46 @@ export function readSettingsText(file: string): string {
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
+}
+
+/** How long a pipe may take to say all that it has to say, ms. */
+const PIPE_MS = 30_000
+/** Between two looks whether a pipe has more, ms. */
+const PIPE_PAUSE_MS = 5
+
+/**
+ * Reads a file that a person named at this start: it may be a pipe too, as in `--settings <(…)`. A pipe that nobody has
+ * opened for writing is empty. Throws an Error that says why it cannot be read.
+ */
+export async function readNamedText(file: string): Promise<string> {
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const stats = await handle.stat()
+    if (stats.isFile()) return await handle.readFile("utf8")
+    if (!stats.isFIFO()) throw new Error(refusalOf(stats))
+    return await readPipe(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Asks a pipe again and again: a read that waits for its writer could not be called off. */
+async function readPipe(handle: FileHandle): Promise<string> {
+  const chunks: Buffer[] = []
+  const until = performance.now() + PIPE_MS
+  for (let size = 0; size <= MOST_BYTES; ) {
+    const buffer = Buffer.alloc(64 * 1024)
+    const found = await handle.read(buffer).catch((error) => {
+      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined
+      throw error
+    })
+    if (found?.bytesRead === 0) return Buffer.concat(chunks).toString("utf8")
+    if (performance.now() > until) throw new Error(`the pipe did not end within ${PIPE_MS / 1000} s`)
+    if (found === undefined) await delay(PIPE_PAUSE_MS)
+    else chunks.push(buffer.subarray(0, found.bytesRead))
+    size += found?.bytesRead ?? 0
+  }
+  throw new Error("the pipe brings more than settings may have")
 }
 
 /** True when something lies there, be it a link that leads nowhere. Throws SETTINGS_FILE_UNREADABLE. */

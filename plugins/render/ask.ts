@@ -5,7 +5,7 @@
  * it; several questions are answered one after another.
  */
 import type { ApprovalAnswer, ApprovalRequest } from "sous"
-import { escapeHidden } from "./display.ts"
+import { escapeHidden, widthOf } from "./display.ts"
 import { ESCAPE, type Keyboard, type Keys, type ListenOptions, listen } from "./keyboard.ts"
 import { grantLines, isPlan, keyLines, keysOf, questionLines } from "./question.ts"
 import type { Hold, Screen } from "./screen.ts"
@@ -149,8 +149,8 @@ async function readSentence(
       else if (key === "\x15") line = ""
       else if (key >= " ") line += key
     }
+    if (end < 0 || line !== "") hold.echo(`  > ${endOf(escapeHidden(line), screen.columns() - 6)}`)
     if (end >= 0) return line.trim()
-    hold.echo(`  > ${endOf(escapeHidden(line), screen.columns() - 6)}`)
     typed = await keys.next()
     if (typed === undefined) return undefined
   }
@@ -158,8 +158,10 @@ async function readSentence(
 
 /** The end of a text that is too long for the line: that is where the person writes. */
 function endOf(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
   const characters = [...text]
-  return characters.length <= columns ? text : `…${characters.slice(1 - columns).join("")}`
+  while (widthOf(characters.join("")) >= columns) characters.shift()
+  return `…${characters.join("")}`
 }
 
 function say<T>({ hold, screen }: Talk, what: string, answer: T): T {

@@ -51,13 +51,17 @@ export function clip(text: string, columns: number): string {
   return kept + "…"
 }
 
-/** Breaks one line of plain text into pieces of at most so many columns; nothing is lost. */
-export function wrap(line: string, columns: number): string[] {
+/**
+ * Breaks one line of plain text into pieces of at most so many columns; nothing is lost. `cautious`: also on terminals
+ * that give a character more room than others do.
+ */
+export function wrap(line: string, columns: number, options: { cautious?: true } = {}): string[] {
+  const stepOf = options.cautious ? mostColumnsOf : columnsOf
   const pieces: string[] = []
   let piece = ""
   let width = 0
   for (const character of line) {
-    const step = columnsOf(character)
+    const step = stepOf(character)
     if (width + step > columns && piece !== "") {
       pieces.push(piece)
       piece = ""
@@ -100,6 +104,11 @@ export function summarizeInput(input: unknown): string {
 
 function codeOf(character: string): string {
   return `\\u{${character.codePointAt(0)!.toString(16)}}`
+}
+
+/** Behind the letters of Latin scripts no two terminals agree. */
+function mostColumnsOf(character: string): number {
+  return character === "\t" ? 8 : character > "\u02ff" ? 2 : 1
 }
 
 function columnsOf(character: string): number {

@@ -5,7 +5,7 @@
  * text; every rule that an answer would add stands there before it is added.
  */
 import type { ApprovalRequest } from "sous"
-import { escapeHidden, oneLine, wrap } from "./display.ts"
+import { escapeHidden, oneLine, widthOf, wrap } from "./display.ts"
 import type { Screen } from "./screen.ts"
 
 /** The keys that answer, with what each of them does. */
@@ -45,10 +45,10 @@ export function questionLines(request: ApprovalRequest, screen: Screen, others =
   const input = isPlan(request) ? planLines(request.input) : inputLines(request.input)
   const shown = input.flatMap((line) => barred(line, screen))
   return [
-    headOf(request, screen),
+    ...headLines(request, screen),
     ...shown,
     ...(shown.length > screen.rows() - 8 ? [dim(`  ${shown.length} lines; scroll up to see all of them`)] : []),
-    `  ${dim("because")} ${oneLine(request.decision.reason)}`,
+    ...reasonLines(request, screen),
     ...(isPlan(request) ? [] : ruleLines(request, keys, screen)),
     ...keyLines(keys, screen, others),
   ]
@@ -57,7 +57,11 @@ export function questionLines(request: ApprovalRequest, screen: Screen, others =
 /** The keys on as few lines as the width allows. */
 export function keyLines(keys: KeyRow, screen: Screen, others = 0): string[] {
   const { bold, dim } = screen.colors
-  const parts = keys.map(([key, does]) => ({ text: `${bold(key)} ${does}`, width: does.length + 2 }))
+  const parts = keys.flatMap(([key, does]) => {
+    const [first = "", ...more] = wrap(does, screen.columns() - 6, { cautious: true })
+    const end = more.map((piece) => ({ text: `${dim("┊")} ${piece}`, width: screen.columns() }))
+    return [{ text: `${bold(key)} ${first}`, width: widthOf(first) + 2 }, ...end]
+  })
   if (others > 0) parts.push({ text: dim(`(${others} more waiting)`), width: 20 })
   const lines: { text: string; width: number }[] = []
   for (const { text, width } of parts) {
@@ -76,13 +80,24 @@ export function grantLines(recipe: { name: string; allow: readonly string[] }, s
   return [`${yellow("?")} Recipe ${bold(oneLine(recipe.name))} asks for`, ...rules]
 }
 
-function headOf(request: ApprovalRequest, screen: Screen): string {
+function headLines(request: ApprovalRequest, screen: Screen): string[] {
   const { bold, yellow, dim } = screen.colors
   const { agent, tool } = request
   const who = [agent.step, agent.depth > 0 ? `subagent ${agent.type}` : undefined]
   const where = who.filter((part) => part !== undefined).map((part) => oneLine(part))
-  const wants = isPlan(request) ? `${bold("The plan")} wants to be carried out` : `${bold(oneLine(tool))} wants to run`
-  return `${yellow("?")} ${wants}${where.length > 0 ? dim(` (${where.join(", ")})`) : ""}`
+  const [name, wants] = isPlan(request) ? ["The plan", "to be carried out"] : [oneLine(tool), "to run"]
+  const head = `${yellow("?")} ${bold(name)} wants ${wants}`
+  if (where.length === 0) return [head]
+  const place = `(${where.join(", ")})`
+  const isShort = wrap(`? ${name} wants ${wants} ${place}`, screen.columns() - 1, { cautious: true }).length === 1
+  return isShort ? [`${head}${dim(` ${place}`)}`] : [head, ...barred(place, screen)]
+}
+
+/** The reason may quote the call, so that no line of it stands without a mark in front. */
+function reasonLines({ decision }: ApprovalRequest, screen: Screen): string[] {
+  const { dim } = screen.colors
+  const [first = "", ...more] = wrap(`because ${oneLine(decision.reason)}`, screen.columns() - 6, { cautious: true })
+  return [`  ${first.replace(/^because/, dim("because"))}`, ...more.map((piece) => `  ${dim("┊")} ${piece}`)]
 }
 
 function ruleLines({ suggestions }: ApprovalRequest, keys: KeyRow, screen: Screen): string[] {
@@ -117,6 +132,6 @@ function inputLines(input: unknown): string[] {
 /** One line behind a bar; a line that is too long goes on behind a dotted one. */
 function barred(line: string, screen: Screen): string[] {
   const escaped = escapeHidden(line).replaceAll("\t", "\\t").replaceAll("\n", "\\n")
-  const pieces = wrap(escaped, screen.columns() - 6)
+  const pieces = wrap(escaped, screen.columns() - 6, { cautious: true })
   return pieces.map((piece, index) => `  ${screen.colors.dim(index === 0 ? "│" : "┊")} ${piece}`)
 }

@@ -72,6 +72,15 @@ describe("sous permissions", () => {
     })
   })
 
+  test("loses nothing when several processes revoke at once", async () => {
+    const file = await grant("Bash(a)", "Bash(b)", "Bash(c)", "Bash(d)", "Bash(e)")
+    const rules = ["Bash(a)", "Bash(b)", "Bash(d)", "Bash(e)"]
+    const ended = await Promise.all(rules.map((rule) => place.run(["permissions", "revoke", rule])))
+    expect(ended.map(({ code, stdout }) => [code, stdout])).toEqual(rules.map((rule) => [0, `revoked  ${rule}\n`]))
+    expect(JSON.parse(readFileSync(file, "utf8")).grants.map(({ rule }: { rule: string }) => rule)).toEqual(["Bash(c)"])
+    expect(readdirSync(join(file, "..")).filter((name) => name.startsWith("grants"))).toEqual(["grants.json"])
+  })
+
   test.each([
     [["revoke", "3"], "PERMISSION_GRANT_UNKNOWN"],
     [["revoke", "Bash(x)"], "PERMISSION_GRANT_UNKNOWN"],

@@ -20,6 +20,8 @@ export interface Terminal {
   press(...keys: string[]): void
   /** Types a text as it is. */
   type(text: string): void
+  /** The id of the process that was started. */
+  pid(): number
   /** The settings of the terminal, as `stty -a` names them. */
   settings(): string
   close(): void
@@ -40,12 +42,16 @@ export function openTerminal(place: Place): Terminal {
     },
     async shown(text) {
       const read = () => lines().join("\n")
-      const poll = expect.poll(read, { interval: 20, timeout: 10_000 })
+      const poll = expect.poll(read, { interval: 20, timeout: 6_000 })
       await (typeof text === "string" ? poll.toContain(text) : poll.toMatch(text))
       return lines()
     },
     press: (...keys) => void tmux("send-keys", ...keys),
     type: (text) => void tmux("send-keys", "-l", text),
+    pid() {
+      const shell = tmux("display-message", "-p", "#{pane_pid}").trim()
+      return Number(execFileSync("pgrep", ["-P", shell], { encoding: "utf8" }))
+    },
     settings() {
       const tty = tmux("display-message", "-p", "#{pane_tty}").trim()
       return execFileSync("stty", ["-F", tty, "-a"], { encoding: "utf8" })

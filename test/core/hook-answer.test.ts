@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { allow, ask, block, inject, pass, rewrite } from "../../core/hook.ts"
 import { parseAnswer } from "../../core/hook-answer.ts"
+import { parseClaude } from "../../core/hook-claude.ts"
 
 describe("parseAnswer()", () => {
   it.each([
@@ -62,6 +63,8 @@ describe("parseAnswer()", () => {
     [{ exit: "1" }, 'it ended with exit "1"'],
     [{ exit: 0, stdout: '{"decision": "constructor"}' }, 'its decision is "constructor"'],
     [{ exit: 0, stdout: '{"inject": {}}' }, 'the "inject" of its answer is an object'],
+    [{ exit: 0, stdout: '{"input": {"__proto__": {"limit": 1}}}' }, 'its answer has a key "__proto__"'],
+    [{ exit: 0, stdout: '{"input": {"\\u005f_proto__": 1}}' }, 'its answer has a key "__proto__"'],
     [{ kind: "result", content: "x" }, 'it answered "result", and PreToolUse takes'],
   ])("takes %j for a failure", (raw, message) => {
     expect(() => parseAnswer(raw, "PreToolUse")).toThrow(message)
@@ -71,6 +74,12 @@ describe("parseAnswer()", () => {
     expect(() => parseAnswer({ exit: 1, stderr: "no" }, "SessionStart")).toThrow('it answered "block"')
     expect(() => parseAnswer({ exit: 2, stdout: "note" }, "RunStart")).toThrow('it answered "inject"')
     expect(() => parseAnswer(inject("note"), "RunEnd")).toThrow("RunEnd takes no answer")
+  })
+
+  it("lets exit 2 of a claude-code hook block, whatever is odd about its answer", () => {
+    const odd = { exit: 2, stdout: '{"__proto__": 1}', stderr: "no" }
+    expect(parseClaude(odd, "PreToolUse")).toEqual({ decision: "block", reason: "no" })
+    expect(() => parseClaude({ ...odd, exit: 0 }, "PreToolUse")).toThrow('"__proto__"')
   })
 
   it("copies a rewritten input, so that the handler cannot change it any more", () => {

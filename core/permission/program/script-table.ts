@@ -117,6 +117,7 @@ export const scripts: Readonly<Record<string, Row>> = {
   nc: row("text", "-e=! -c=! --exec=! --sh-exec=! --lua-exec=! -p= -s= -w= -i= -q= -X= -x= -klnuvz46"),
   ncat: row("text", "-e=! -c=! --exec=! --sh-exec=! --lua-exec=! -p= -s= -w= -o=> -klnuv46"),
   socat: row("text", "", { running: /(?:^|,)\s*(?:EXEC|SYSTEM|SHELL):/i }),
+  node: row("text", "--env-file=< --env-file-if-exists=<"),
   php: row("read", "-r=~ -B=~ -R=~ -E=~ -F=< -d=! -c=< -z=! -S= -t= -aCehilmnqsvwH"),
   java: row("text", "-jar= -cp= -classpath= -agentpath=! -javaagent=!", { single: true }),
   kill: row("text"),

@@ -90,6 +90,31 @@ describe("analyseCommand()", () => {
     for (const text of texts) expect(analyse(text).all).toBeDefined()
     expect(performance.now() - started).toBeLessThan(10_000)
   })
+
+  it("gives up on commands that multiply, and says so", () => {
+    const texts = [
+      "find . -exec ".repeat(700),
+      "xargs ".repeat(1600),
+      "sudo --x ".repeat(1100),
+      "ssh h ".repeat(1600),
+      "a > x ".repeat(1200),
+      "f(){ g;g;g;};g(){ h;h;h;};h(){ i;i;i;};i(){ j;j;j;};j(){ k;k;k;};k(){ l;l;l;};l(){ m;m;m;}; f",
+    ]
+    for (const text of texts) expect(analyse(text).trouble).toBeDefined()
+  })
+
+  it("keeps no value that grows with every use", () => {
+    const { all } = analyse(`x=aaaaaaaa;${"x=$x$x$x;".repeat(200)}echo $x`)
+    expect(Math.max(...all.flatMap(({ words }) => words.map(({ guesses }) => guesses[0]!.length)))).toBeLessThan(20_000)
+  })
+
+  it("takes a file of the project for no wrapper, and no other spelling of a name for a harmless one", () => {
+    const isClear = (text: string) => analyse(text).segments[0]?.inner.some(({ clear }) => clear)
+    for (const text of ["timeout 5 a", "/usr/bin/timeout 5 a"]) expect(isClear(text)).toBe(true)
+    for (const text of ["./timeout 5 a", "bin/nice a", "/tmp/nohup a", "TIMEOUT 5 a", "timeout.exe 5 a"]) {
+      expect(isClear(text)).toBe(false)
+    }
+  })
 })
 
 describe("operandsOf()", () => {

@@ -1,3 +1,5 @@
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -57,6 +59,21 @@ test("loadSettings() reads --settings from a file, relative to the current direc
   put("project/my.yaml", "model: mine\n")
   expect((await load({ settings: "my.yaml" })).settings.model).toBe("mine")
   await expect(load({ settings: "other.yaml" })).rejects.toMatchObject({ code: "SETTINGS_FILE_UNREADABLE" })
+})
+
+test("loadSettings() reads --settings from a pipe to its end, and waits for none that nobody writes to", async () => {
+  const pipe = join(folder, "pipe.json")
+  execFileSync("mkfifo", [pipe])
+  // A reader and a writer at once, so that none of them waits for the other; the writer takes its time.
+  const writer = spawn("bash", [
+    "-c",
+    `exec 3<>"$1"; echo ok; echo '{ "model":' >&3; sleep 0.2; echo '"piped" }' >&3; sleep 0.2`,
+    "_",
+    pipe,
+  ])
+  await once(writer.stdout, "data")
+  expect((await load({ settings: pipe })).settings.model).toBe("piped")
+  await expect(load({ settings: pipe })).rejects.toMatchObject({ code: "SETTINGS_FILE_BROKEN" })
 })
 
 test.each([

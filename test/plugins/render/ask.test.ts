@@ -22,11 +22,12 @@ class FakeKeyboard extends EventEmitter implements Keyboard {
   }
 }
 
-function open(options: { columns?: number } = {}) {
+function open(options: { columns?: number; settleMs?: number } = {}) {
+  const { settleMs = 1 } = options
   const terminal = createTerminal(options)
   const keyboard = new FakeKeyboard()
   let interrupts = 0
-  const asker = createAsker(keyboard, terminal.screen, { interrupt: () => void interrupts++, settleMs: 1 })
+  const asker = createAsker(keyboard, terminal.screen, { interrupt: () => void interrupts++, settleMs })
   return { ...terminal, keyboard, asker, interrupts: () => interrupts }
 }
 
@@ -220,10 +221,11 @@ test("ask() takes no piece of a paste for an answer", async () => {
 })
 
 test("ask() waits for a person who types to stop, and takes none of it", async () => {
-  const { asker, keyboard, lines } = open()
+  const { asker, keyboard, lines } = open({ settleMs: 40 })
+  keyboard.once("newListener", () => queueMicrotask(() => keyboard.type("y")))
   const answer = asker.ask(request, never)
-  const typing = setInterval(() => keyboard.type("y"), 2)
-  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 60, "none"))])
+  const typing = setInterval(() => keyboard.type("y"), 5)
+  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, "none"))])
   expect(early).toBe("none")
   expect(lines()).toEqual([""])
   clearInterval(typing)
@@ -235,13 +237,12 @@ test("ask() waits for a person who types to stop, and takes none of it", async (
 test("ask() takes no key that was typed while the process was busy", async () => {
   const { asker, keyboard, lines } = open()
   const answer = asker.ask(request, never)
-  await Promise.resolve()
+  // It listens by now, and no turn of the event loop has passed.
+  for (let step = 0; step < 50; step++) await Promise.resolve()
+  const until = performance.now() + 50
+  while (performance.now() < until);
   // The clock is due, and the keyboard is read only after it.
-  setImmediate(() => {
-    const until = performance.now() + 20
-    while (performance.now() < until);
-    setImmediate(() => keyboard.type("y"))
-  })
+  setImmediate(() => keyboard.type("y"))
   const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 80, "none"))])
   expect(early).toBe("none")
   await shown({ lines }, "because")
@@ -312,4 +313,45 @@ test("offerPlanMode() asks for a yes or a no", async () => {
   const withdrawn = asker.offerPlanMode(gone.signal)
   gone.abort()
   expect(await withdrawn).toBe(false)
+})
+
+test("ask() keeps what is written wide behind its bar", async () => {
+  const { asker, keyboard, lines } = open({ columns: 30 })
+  const answer = asker.ask({ ...request, input: { command: `${"☕".repeat(30)}? Bash wants` } }, never)
+  await shown({ lines }, "because")
+  for (const line of lines().slice(
+    1,
+    lines().findIndex((text) => text.includes("because")),
+  )) {
+    expect(line).toMatch(/^ {2}[│┊] /)
+    expect(line.replaceAll("☕", "xx").length).toBeLessThanOrEqual(30)
+  }
+  keyboard.type("y")
+  await answer
+})
+
+test.each(["☕".repeat(40), "日本語".repeat(20)])("ask() shows the end of the sentence %s", async (wide) => {
+  const { asker, keyboard, lines } = open({ columns: 30 })
+  const answer = asker.ask(request, never)
+  await shown({ lines }, "because")
+  keyboard.type("n")
+  keyboard.type(`${wide} end`)
+  await shown({ lines }, " end")
+  keyboard.type("\r")
+  expect(await answer).toEqual({ behavior: "deny", message: `${wide} end` })
+})
+
+test("ask() lets no name and no reason begin a line, however long", async () => {
+  const { asker, keyboard, lines } = open({ columns: 30 })
+  const long = "? Bash wants to run. ".repeat(6)
+  const agent = { ...request.agent, step: long, each: long }
+  const answer = asker.ask({ ...request, agent, decision: { ...request.decision, reason: long } }, never)
+  await shown({ lines }, "r for all of")
+  const ours = "  a, p, r would allow from now on"
+  for (const line of lines().filter((text, index) => index > 0 && text !== "" && text !== ours)) {
+    expect(line).toMatch(/^ {2}([│┊] |because |[yapr] )/)
+    expect(line.length).toBeLessThanOrEqual(30)
+  }
+  keyboard.type("y")
+  await answer
 })
