@@ -191,14 +191,18 @@ describe("runProcess() and what its child leaves behind", () => {
     expect(result.leftover).toBe(false)
   })
 
-  test("keeps what a child says as the last thing after a long silence, however late this process gets to read it", async () => {
-    const running = Array.from({ length: 20 }, () => runProcess("sleep 0.3; printf last", options()))
-    // Until they run: a process that is held up learns of the end of a child and of its words at the same time.
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    const until = performance.now() + 900
-    while (performance.now() < until);
-    const results = await Promise.all(running)
-    expect(results.map(({ stdout }) => stdout.toString())).toEqual(results.map(() => "last"))
+  test("keeps the last words of a child that was silent for long, also when its end is seen before them", async () => {
+    const hold = (ms: number) => {
+      for (const until = performance.now() + ms; performance.now() < until; );
+    }
+    // One poll sees the words and the end of the first child. While its words are handled the second one speaks and
+    // ends: that end is seen in the same poll, and what it said only in the next.
+    const first = runProcess("sleep 0.2; echo first", options({ onChunk: () => hold(900) }))
+    const second = runProcess("sleep 0.8; printf last", options())
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    hold(400)
+    const results = await Promise.all([first, second])
+    expect(results.map(({ stdout }) => stdout.toString())).toEqual(["first\n", "last"])
   })
 
   test("kills what runs when this process itself exits", async () => {

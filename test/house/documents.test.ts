@@ -12,7 +12,10 @@ import { createStage, type Stage } from "../package/stage.ts"
 import { type Block, commandsOf, parseBlocks } from "./document.ts"
 import { listFiles, readSource, root } from "./source.ts"
 
-const documents = listFiles(["README.md", "core/README.md", "core/PERMISSIONS.md", "core/HOOKS.md", "plugins/README.md", "recipes/README.md"], ".md")
+const documents = listFiles(
+  ["README.md", "core/README.md", "core/PERMISSIONS.md", "core/HOOKS.md", "plugins/README.md", "recipes/README.md"],
+  ".md",
+)
 const parsed = documents.map((name) => ({ name, blocks: parseBlocks(readSource(name)) }))
 
 let stage: Stage
