@@ -26,7 +26,10 @@ export interface Engine {
   cwd: string
   roots: readonly string[]
   /** What the permission layer knows about folders. */
-  places: Pick<PermissionFacts, "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "toolkit">
+  places: Pick<
+    PermissionFacts,
+    "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit"
+  >
   /** The whole environment; only models read it. */
   env: Readonly<Record<string, string | undefined>>
   /** The environment for child processes. */

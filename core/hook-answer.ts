@@ -29,6 +29,9 @@ export interface HookReply {
 /** Keys of a JSON answer on stdout; an object with any other key is a script's own output. */
 const ANSWER_KEYS = ["decision", "reason", "inject", "input", "result"]
 
+/** No script prints this but to answer in the other protocol: such a decision must not pass for a script's own output. */
+const FOREIGN_KEY = "hookSpecificOutput"
+
 const DECISIONS = new Map<unknown, HookReply["decision"]>([
   ["allow", "allow"],
   ["ask", "ask"],
@@ -116,11 +119,16 @@ function fromExit(answer: Record<string, unknown>): HookReply {
       // Shells and interpreters end with this code, too, when they cannot read a script; then there is nothing on stdout.
       if (stdout === "")
         throw new Error(`it ended with exit ${code}, and printed nothing to inject${afterColon(stderr)}`)
+      if (SHELL_TROUBLE.test(stderr)) throw new Error(`its shell could not make sense of it${afterColon(stderr)}`)
       return { inject: stdout }
     default:
       throw new Error(`it ended with exit ${code}${afterColon(stderr)}`)
   }
 }
+
+/** What bash, dash and ksh say when they end with 2 on their own: in the middle of a script, too, after it has printed. */
+const SHELL_TROUBLE =
+  /^[^\n]*: (?:line )?\d+: (?:syntax error|Syntax error|unexpected EOF|[^\n]*: (?:numeric argument required|Illegal number))/m
 
 function afterColon(stderr: string): string {
   return stderr === "" ? "" : `: ${stderr}`
@@ -129,7 +137,10 @@ function afterColon(stderr: string): string {
 /** A JSON answer of the native protocol; whatever else a script printed is its own affair. */
 export function fromOutput(stdout: string): HookReply {
   const answer = parseObject(stdout)
-  if (answer === undefined || !Object.keys(answer).every((key) => ANSWER_KEYS.includes(key))) return {}
+  if (answer === undefined) return {}
+  if (FOREIGN_KEY in answer)
+    throw new Error(`it answered in the claude-code protocol (${FOREIGN_KEY}), and speaks the native one`)
+  if (!Object.keys(answer).every((key) => ANSWER_KEYS.includes(key))) return {}
   const decision = DECISIONS.get(answer.decision)
   if (answer.decision !== undefined && decision === undefined) {
     throw new Error(`its decision is ${describe(answer.decision)}, not allow, ask, deny or block`)

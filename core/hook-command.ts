@@ -103,7 +103,8 @@ function hear(result: ProcessResult, timeoutMs: number): Heard {
   if (result.timedOut) return { failure: lateFailure(timeoutMs) }
   if (signal !== null) return { failure: `it was ended by ${signal}` }
   const stdout = result.stdout.toString("utf8")
-  if (result.stdoutBytes > result.stdout.length && stdout.trimStart().startsWith("{")) {
+  // An answer that is cut off, or stands behind more blanks than are kept.
+  if (result.stdoutBytes > result.stdout.length && /^\s*(?:\{|$)/.test(stdout)) {
     return { failure: `it printed ${result.stdoutBytes.toLocaleString("en-US")} bytes, too many for an answer` }
   }
   return { exit: code, stdout, stderr: result.stderr.toString("utf8") }

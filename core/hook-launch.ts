@@ -37,6 +37,18 @@ export function programOf(
   return words.find((word) => word === undefined || !/^[A-Za-z_]\w*=/.test(word))
 }
 
+/** The files that a command is seen to run, absolute: its program and its script. Whether they exist is not looked at. */
+export function filesOf(
+  form: Extract<HookForm, { type: "command" }>,
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
+): string[] {
+  const { command, args } = form
+  const words = args === undefined ? plainWords(command, env) : [command, ...args].map((word) => expand(word, env))
+  const program = programOf(form, env)
+  const files = [program?.includes("/") ? program : undefined, scriptOf(words)]
+  return files.flatMap((file) => (file === undefined ? [] : [resolve(cwd, file)]))
+}
+
 /** The script among the words: undefined when there is none, or the words before it leave a doubt. */
 function scriptOf(words: readonly (string | undefined)[]): string | undefined {
   let rest = words

@@ -3,7 +3,7 @@
  *
  * Invariant: a matcher that cannot match what its author meant is refused here, before the first event.
  */
-import { SousError } from "./error.ts"
+import { nearestName, SousError } from "./error.ts"
 import { HOOKS, type HookEvent, type HookSpec } from "./hook.ts"
 import { type HookDialect, type HookSource, placeOf } from "./hook-source.ts"
 import type { RegisteredHook } from "./registry.ts"
@@ -73,7 +73,7 @@ function nameOf(hook: RegisteredHook, owner: string, taken: Map<string, number>)
 const WITHOUT_MATCHER: readonly HookEvent[] = ["UserPromptSubmit", "Stop"]
 
 /** Names by which the claude-code protocol also knows a tool. */
-const OTHER_NAMES: Readonly<Record<string, string>> = { Task: "Agent" }
+const OTHER_NAMES: Readonly<Record<string, string>> = Object.assign(Object.create(null), { Task: "Agent" })
 
 function compileMatcher(
   hook: RegisteredHook,
@@ -85,7 +85,7 @@ function compileMatcher(
   const matcher = own ?? spec.matcher ?? ""
   const refuse = (reason: string, cause?: unknown) =>
     new SousError("HOOK_MATCHER_INVALID", { owner: named.owner, hook: named.name, matcher, reason }, { cause })
-  if (matcher === "" || matcher === "*") return () => true
+  if (/^\s*\*?\s*$/.test(matcher)) return () => true
   if (spec.matches === undefined) throw refuse(`the event "${hook.event}" has nothing to match`)
   if (NAMES_ONLY.test(matcher)) {
     const names = new Set(matcher.split(/[|,]/).map((part) => part.trim()))
@@ -98,4 +98,39 @@ function compileMatcher(
   } catch (cause) {
     throw refuse((cause as Error).message, cause)
   }
+}
+
+/** Hooks that look as if they watched over a tool and never see it, a sentence each. `tools`: the names of all tools. */
+export function missedTools(hooks: readonly RegisteredHook[], tools: readonly string[]): string[] {
+  return hooks.flatMap((hook) => {
+    const { event, matcher, source } = hook
+    const spec: HookSpec = HOOKS[event]
+    if (matcher === undefined || spec.matches !== "tool_name") return []
+    const mend = NAMES_ONLY.test(matcher) ? mendOfNames(matcher, tools, source) : mendOfRule(matcher, tools)
+    if (mend === undefined) return []
+    const place = source ? placeOf(source.origin) : `plugin "${hook.plugin}"`
+    return [`The ${event} hook of ${place} with the matcher "${matcher}" does not see what it seems to watch: ${mend}`]
+  })
+}
+
+function mendOfNames(matcher: string, tools: readonly string[], source: HookSource | undefined): string | undefined {
+  const known: Readonly<Record<string, string>> = source?.dialect === "claude-code" ? OTHER_NAMES : {}
+  const names = matcher.split(/[|,]/).map((part) => part.trim())
+  const isUseless = !names.some((name) => tools.includes(known[name] ?? name))
+  for (const name of names) {
+    if (name === "" || tools.includes(known[name] ?? name)) continue
+    const sameLetters = tools.find((tool) => tool.toLowerCase() === name.toLowerCase())
+    // Beside names that fit, one may be of a tool that only other programs have.
+    const near = sameLetters ?? (isUseless ? (OTHER_NAMES[name] ?? nearestName(name, tools)) : undefined)
+    if (near !== undefined) return `no tool is named "${name}"; write "${near}"`
+  }
+  return undefined
+}
+
+/** A permission rule is a valid regular expression, too, and as such fits no name of a tool. */
+function mendOfRule(matcher: string, tools: readonly string[]): string | undefined {
+  const [, tool] = /^(\w+)\(.*\)$/s.exec(matcher) ?? []
+  if (tool === undefined || !tools.includes(tool) || tools.some((name) => new RegExp(matcher).test(name)))
+    return undefined
+  return `it is a permission rule; write the matcher "${tool}", and the rule as "if"`
 }

@@ -136,7 +136,8 @@ export function contributionOf(plugin: Plugin): Contribution {
 /** The hooks of a contribution as a list, each with its owner. Throws HOOK_EVENT_UNKNOWN. */
 export function registerHooks(plugin: string, hooks: NonNullable<Contribution["hooks"]>): RegisteredHook[] {
   return Object.entries(hooks).flatMap(([event, value]) => {
-    if (!(event in HOOKS)) throw new SousError("HOOK_EVENT_UNKNOWN", { plugin, event, known: Object.keys(HOOKS) })
+    if (!Object.hasOwn(HOOKS, event))
+      throw new SousError("HOOK_EVENT_UNKNOWN", { plugin, event, known: Object.keys(HOOKS) })
     const list = (Array.isArray(value) ? value : [value]) as Hook<any>[]
     return list.map((hook) => registerHook(plugin, event as HookEvent, hook))
   })

@@ -14,7 +14,7 @@ import { resolveWritten, scopeFolders } from "./settings/scopes.ts"
 
 /** What the permission layer knows about folders, for the whole run. */
 export type RunPlaces = Pick<PermissionFacts, "roots" | "home"> &
-  Required<Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "toolkit">> & {
+  Required<Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit">> & {
     cwd: string
     /** The project that `cwd` lies in: what `/x` in a rule of its settings starts from. */
     project?: string
@@ -45,10 +45,23 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
     namedRoots: found.filter(({ isNamed }) => isNamed).map(({ folder }) => folder),
     stateFolders: await Promise.all([state, managed].map(real)),
     configures: user === undefined ? [] : [await real(user)],
+    hookFiles: await hookFiles(kit, { cwd, home }),
     ...(root === undefined ? {} : { project: root }),
     toolkit: await real(toolkitFolder(fileURLToPath(import.meta.url))),
     warnings: missing.map(({ value }) => `The further folder "${value}" is left out: there is no such folder`),
   }
+}
+
+/** The scripts of the hooks that may run, as they are written and as real paths. */
+async function hookFiles({ options }: KitParts, { cwd, home }: { cwd: string; home: string }): Promise<string[]> {
+  if (!options.hooks?.length) return []
+  const { filesOf } = await import("./hook-launch.ts")
+  const projectDir = options.projectDir ?? cwd
+  const env = { HOME: options.env.HOME ?? home, CLAUDE_PROJECT_DIR: projectDir, SOUS_PROJECT_DIR: projectDir }
+  const files = options.hooks.flatMap(({ form, dialect }) =>
+    form.type === "command" ? filesOf(form, { cwd: dialect === "claude-code" ? cwd : projectDir, env }) : [],
+  )
+  return [...new Set([...files, ...(await Promise.all(files.map(real)))])]
 }
 
 /** The nearest folder above this file with a package: that of the toolkit, bundled or not. */

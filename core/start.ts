@@ -9,6 +9,7 @@ import type { Engine } from "./engine.ts"
 import { childEnvironment, secretValues } from "./env.ts"
 import { SousError } from "./error.ts"
 import { EVENT_VERSION, type EventBody, type RunEvent } from "./event.ts"
+import { missedTools } from "./hook-match.ts"
 import { createHookRunner, type HookJudgement, type HookQuestion } from "./hook-runner.ts"
 import type { KitParts, Run, RunOptions } from "./kit.ts"
 import type { Model } from "./model.ts"
@@ -164,7 +165,7 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
   let closing: Promise<Error | undefined> | undefined
   return {
     engine,
-    warnings: [...start.warnings, ...places.warnings],
+    warnings: [...start.warnings, ...places.warnings, ...missedTools(hooks, [...registry.tools.keys()])],
     faults: granted.fault ? [granted.fault] : [],
     close: () => (closing ??= closeAll(cleanups, models)),
   }

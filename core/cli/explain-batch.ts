@@ -7,7 +7,7 @@ import { dirname } from "node:path"
 import { StringDecoder } from "node:string_decoder"
 import { SousError } from "../error.ts"
 import { prepareCommands } from "../permission/command.ts"
-import { createLineMemory, explainLine, faultOf, type LineAnswer, type LineOptions } from "./explain-line.ts"
+import { explainLine, faultOf, type LineAnswer, type LineOptions } from "./explain-line.ts"
 import { createSituations } from "./explain-situation.ts"
 import type { Host } from "./host.ts"
 
@@ -19,7 +19,7 @@ export async function explainBatch(host: Host): Promise<number> {
   const plugins = await host.shippedPlugins()
   const tools = new Map(plugins.flatMap(({ tools: list = [] }) => list.map((tool) => [tool.name, tool] as const)))
   const situations = createSituations({ env: host.env, toolkit: dirname(host.packageFile("package.json")) })
-  const options = { tools, situations, memory: createLineMemory(), cwd: await host.cwd() }
+  const options = { tools, situations, cwd: await host.cwd() }
   await prepareCommands()
   let code = 0
   for await (const lines of readLines(host.stdin)) {

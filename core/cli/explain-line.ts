@@ -6,7 +6,7 @@
 import { resolve } from "node:path"
 import { isSousError, nearestName, SousError } from "../error.ts"
 import { decide } from "../permission/decide.ts"
-import type { Decision, PermissionCall } from "../permission/decision.ts"
+import type { Decision } from "../permission/decision.ts"
 import { createCall, createForeignCall } from "../permission/explain.ts"
 import { resolveCall } from "../permission/path.ts"
 import type { Tool } from "../tool.ts"
@@ -15,41 +15,10 @@ import { readFields, type SituationMaker } from "./explain-situation.ts"
 
 /** Where lines are decided. */
 export interface LineOptions {
-  memory: LineMemory
   tools: ReadonlyMap<string, Tool>
   situations: SituationMaker
   /** Absolute: what a line stands in that names no folder. */
   cwd: string
-}
-
-/** Answers given already, with all that each went by: deciding is pure, so that they hold as long as the paths lead there. */
-export interface LineMemory {
-  get(key: string): Remembered | undefined
-  set(key: string, entry: Remembered): void
-}
-
-interface Remembered {
-  call: PermissionCall
-  /** Where its paths led. */
-  found: string
-  answer: string
-}
-
-const MAX_REMEMBERED = 2000
-/** Longer calls are decided anew each time, in characters. */
-const MAX_REMEMBERED_CHARS = 4000
-
-/** An empty memory. */
-export function createLineMemory(): LineMemory {
-  const entries = new Map<string, Remembered>()
-  return {
-    get: (key) => entries.get(key),
-    set(key, entry) {
-      if (key.length + entry.found.length > MAX_REMEMBERED_CHARS) return
-      if (entries.size >= MAX_REMEMBERED) entries.delete(entries.keys().next().value!)
-      entries.set(key, entry)
-    },
-  }
 }
 
 /** An answer, ready to be printed. */
@@ -107,20 +76,12 @@ async function answerLine(line: Record<string, unknown>, options: LineOptions): 
     home: readFolder(line, "home"),
     headless: headless === true,
   })
-  const key = [situation.key, name, JSON.stringify(input)].join("\0")
-  const known = options.memory.get(key)
-  const call = known?.call ?? (await readCall(name, input, { ...options, cwd: situation.facts.cwd }))
-  const paths = await resolveCall(call, situation.facts.cwd, {
-    home: situation.facts.home,
-    disk: situation.disk,
-  })
-  const found = JSON.stringify([...paths.values()])
-  if (known?.found === found) return known.answer
+  const { cwd: folder, home } = situation.facts
+  const call = await readCall(name, input, { ...options, cwd: folder })
+  const paths = await resolveCall(call, folder, { home, disk: situation.disk })
   const decision = decide(call, situation.rules, { ...situation.facts, paths })
   // Without its opening brace, so that the id can stand before it.
-  const answer = JSON.stringify(answerOf(decision)).slice(1)
-  options.memory.set(key, { call, found, answer })
-  return answer
+  return JSON.stringify(answerOf(decision)).slice(1)
 }
 
 async function readCall(name: string, input: unknown, { tools, cwd }: Pick<LineOptions, "tools" | "cwd">) {

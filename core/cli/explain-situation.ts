@@ -28,9 +28,8 @@ export interface SituationRequest {
   headless: boolean
 }
 
-/** What a call is held against, and a text that is the same for the same rules and facts. */
+/** What a call is held against. */
 export interface Situation extends ExplainOptions {
-  key: string
   disk: Disk
 }
 
@@ -58,7 +57,6 @@ type Folders = Pick<
 >
 
 const MAX_RULE_SETS = 200
-let compiledSets = 0
 
 /** `env`: for the home and state folders of lines that name no home; `toolkit`: the folder of this package. */
 export function createSituations({
@@ -68,9 +66,9 @@ export function createSituations({
   env: Readonly<Record<string, string | undefined>>
   toolkit: string
 }): SituationMaker {
-  const sets = new Map<string, KeyedRules>()
+  const sets = new Map<string, RuleSet>()
   let disk = createDiskLook()
-  let places = new Map<string, Promise<{ facts: Folders; key: string }>>()
+  let places = new Map<string, Promise<Folders>>()
   const own = homeFolder(env) ?? "/nonexistent"
   return {
     begin() {
@@ -85,15 +83,11 @@ export function createSituations({
       if (!places.has(place)) {
         const further = more.filter(isText).map((path) => resolveWritten(path, cwd, scope.home))
         const found = findFolders({ cwd, disk, ...scope, further: further.map((path) => ({ path, isNamed: false })) })
-        places.set(
-          place,
-          found.then((facts) => ({ facts, key: JSON.stringify(facts) })),
-        )
+        places.set(place, found)
       }
       const folders = await places.get(place)!
-      const facts = { aborted: false, mode: modeFor(permissions, mode), canAsk: !headless, toolkit, ...folders.facts }
-      const { rules, key } = rulesFor(permissions, folders.facts, sets)
-      return { facts, disk, rules, key: [key, folders.key, facts.mode, headless].join("\0") }
+      const facts = { aborted: false, mode: modeFor(permissions, mode), canAsk: !headless, toolkit, ...folders }
+      return { facts, disk, rules: rulesFor(permissions, folders, sets) }
     },
   }
 }
@@ -102,12 +96,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string"
 }
 
-interface KeyedRules {
-  rules: RuleSet
-  key: string
-}
-
-function rulesFor(permissions: Permissions, { cwd, home }: Folders, sets: Map<string, KeyedRules>): KeyedRules {
+function rulesFor(permissions: Permissions, { cwd, home }: Folders, sets: Map<string, RuleSet>): RuleSet {
   const { allow, ask, deny, rules } = permissions
   const text = JSON.stringify([cwd, home, deny, ask, allow, rules])
   const known = sets.get(text)
@@ -115,11 +104,10 @@ function rulesFor(permissions: Permissions, { cwd, home }: Folders, sets: Map<st
   const list = (behavior: Behavior, texts: readonly string[]) =>
     texts.map((text): RuleSource => ({ text, behavior, scope: "project" }))
   const sources = [...list("deny", deny), ...list("ask", ask), ...list("allow", allow), ...rules.map(orderedRule)]
-  // A short name for a long text, which is never given twice.
-  const keyed = { rules: compileRules(sources, { cwd, home, follow: followNow }), key: String(compiledSets++) }
+  const compiled = compileRules(sources, { cwd, home, follow: followNow })
   if (sets.size >= MAX_RULE_SETS) sets.delete(sets.keys().next().value!)
-  sets.set(text, keyed)
-  return keyed
+  sets.set(text, compiled)
+  return compiled
 }
 
 function orderedRule(entry: string): RuleSource {

@@ -31,11 +31,14 @@ export interface Surroundings {
 /** Warns of active hooks whose script is not there. Throws HOOK_SCRIPT_MISSING for one that would block everything. */
 export function checkScripts({ loaded, cwd, host }: Session): string[] {
   const surroundings = { cwd, projectDir: loaded.folders.root ?? cwd, env: host.env }
-  const active = loaded.hooks.sources.filter((source) => suppressionOf(source) === undefined)
-  return active.flatMap((source) => {
+  return loaded.hooks.sources.flatMap((source) => {
+    const [event, place] = [source.event, placeOf(source.origin)]
+    // What settings have switched off, somebody wanted to be off; what cannot run here, nobody knows of.
+    if (source.suppressed !== undefined) return []
+    const impossible = suppressionOf(source)
+    if (impossible !== undefined) return [`The ${event} hook of ${place} never runs: ${impossible}`]
     const found = scriptFinding(source, surroundings)
     if (found === undefined) return []
-    const [event, place] = [source.event, placeOf(source.origin)]
     if (found.level === "error") throw new SousError("HOOK_SCRIPT_MISSING", { event, place, problem: found.problem })
     return [`The ${event} hook of ${place} will fail: ${found.problem}`]
   })

@@ -13,8 +13,9 @@ const CALLS =
 const MAX_CODE_CHARS = 10_000
 
 /** Commands that stand in the code as texts: `system("rm x")`, `` `rm x` ``, `!rm x`, `spawn rm x`, `name=rm x`. */
-export function commandsInCode(code: string): string[] {
-  if (code.length > MAX_CODE_CHARS) return []
+export function commandsInCode(text: string): string[] {
+  if (text.length > MAX_CODE_CHARS) return []
+  const code = squeeze(text)
   const quoted = [...code.matchAll(CALLS)].map(([, list]) =>
     list!.replace(/["'`]\s*,\s*["'`]/g, " ").replace(/^["'`]|["'`]\s*,?\s*$/g, ""),
   )
@@ -31,6 +32,11 @@ export function commandsInCode(code: string): string[] {
   )
 }
 
+/** Each run of blanks as one, so that no pattern tries every way to cut it. */
+export function squeeze(code: string): string {
+  return code.replace(/\s{2,}/g, (run) => (run.includes("\n") ? "\n" : " "))
+}
+
 const WRITES = /(?:^|[\s;}/0-9$!gpiIeM])[wW][ \t]+([^\n;}]+)/g
 const READS = /(?:^|[\s;}/0-9$!])[rR][ \t]+([^\n;}]+)/g
 
@@ -41,7 +47,8 @@ export function codeFiles({ name, match, row }: Program, words: readonly ShellWo
   const code = given.length > 0 ? given : [textOf(match.operands[0])]
   return code.flatMap((text) => {
     if (text.length > MAX_CODE_CHARS) return []
-    const found = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, file]) => literalWord(file!.trim()))
+    const plain = squeeze(text)
+    const found = (pattern: RegExp) => [...plain.matchAll(pattern)].map(([, file]) => literalWord(file!.trim()))
     if (name === "sed")
       return [
         ...found(WRITES).map((word) => operand(word, "write")),

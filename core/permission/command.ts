@@ -5,22 +5,19 @@
  * question, while refusals still look at a rough cut of its text.
  */
 
-import { isRunner } from "./program/table.ts"
-import { type Analysis, flatten, type Segment, type ShellRedirect } from "./segment.ts"
-import { walkCommand } from "./shell-walk.ts"
-import { literalWord, type ShellWord, useWalker } from "./shell-word.ts"
-import { SHELL_NAMES, unwrap } from "./wrapper.ts"
+import { type Analysis, flatten } from "./segment.ts"
+import { cutRoughly } from "./shell-rough.ts"
+import { type Walked, walkCommand } from "./shell-walk.ts"
+import { useWalker } from "./shell-word.ts"
 
 /** Longer commands are never allowed without a question, in characters. */
 const MAX_COMMAND_CHARS = 10_000
 /** What is kept of commands that were taken apart, in characters; what hangs on each takes a multiple of it. */
-const MAX_CACHED_CHARS = 200_000
+const MAX_CACHED_CHARS = 50_000
 /** What a short command counts for. */
 const MIN_CACHED_CHARS = 500
-/** Wrappers around wrappers that are looked at one by one; further ones are skipped. */
-const MAX_ROUGH_DEPTH = 24
-/** In longer commands they are skipped at once. */
-const MAX_ROUGH_WORDS = 5000
+/** Parentheses in parentheses; the parser takes each level apart again. */
+const MAX_PARENTHESES = 60
 
 let parser: typeof import("unbash") | undefined
 const cache = new Map<string, Analysis>()
@@ -65,29 +62,39 @@ function weightOf(key: string): number {
 }
 
 function analyse(text: string, options: { cwd: string; home: string }): Analysis {
-  const odd = oddity(text)
-  const walked = text.length > MAX_COMMAND_CHARS ? undefined : walk(text, options)
-  const trouble = odd ?? (walked === undefined ? "it is too long to be looked through" : walked.trouble)
-  const rough = trouble === undefined ? [] : roughSegments(text, options.cwd)
-  const segments = [...(walked?.segments ?? []), ...rough]
-  const { spans = [], forkBomb = false } = walked ?? {}
+  const walked = walk(text, options)
+  const trouble = oddity(text) ?? walked.trouble
+  const rough = trouble === undefined ? { segments: [], texts: [] } : cutRoughly(text, options.cwd)
+  const segments = [...walked.segments, ...rough.segments]
   const analysis: Analysis = {
     text,
     segments,
     all: flatten(segments),
-    spans,
-    forkBomb: forkBomb || (/\(\)\s{0,9}\{/.test(text) && ROUGH_FORK_BOMB.test(text)),
+    spans: [...walked.spans, ...rough.texts],
+    forkBomb: walked.forkBomb || (/\(\)\s{0,9}\{/.test(text) && ROUGH_FORK_BOMB.test(text)),
   }
   return trouble === undefined ? analysis : { ...analysis, trouble }
 }
 
-function walk(text: string, options: { cwd: string; home: string }) {
-  if (parser === undefined) return { segments: [], spans: [], forkBomb: false, trouble: "it does not parse as shell" }
+function walk(text: string, options: { cwd: string; home: string }): Walked {
+  const nothing = { segments: [], spans: [], forkBomb: false }
+  if (text.length > MAX_COMMAND_CHARS) return { ...nothing, trouble: "it is too long to be looked through" }
+  if (nestsDeep(text)) return { ...nothing, trouble: "its commands are nested too deep" }
   try {
-    return walkCommand(text, parser, options)
+    if (parser) return walkCommand(text, parser, options)
   } catch {
-    return { segments: [], spans: [], forkBomb: false, trouble: "it does not parse as shell" }
+    // What the parser stumbles over is no shell that anybody could judge.
   }
+  return { ...nothing, trouble: "it does not parse as shell" }
+}
+
+function nestsDeep(text: string): boolean {
+  let depth = 0
+  for (const [mark] of text.matchAll(/[()]/g)) {
+    depth = mark === "(" ? depth + 1 : Math.max(0, depth - 1)
+    if (depth > MAX_PARENTHESES) return true
+  }
+  return false
 }
 
 const ROUGH_FORK_BOMB = /([\w:.]{1,32})\s{0,9}\(\)\s{0,9}\{\s{0,9}\1\s{0,9}\|\s{0,9}\1\s{0,9}&/
@@ -104,72 +111,4 @@ function oddity(text: string): string | undefined {
     return "it holds characters that nobody sees"
   }
   return /\p{Surrogate}/u.test(text) ? "it is no valid Unicode" : undefined
-}
-
-/** Cuts at everything that may separate commands and drops quotes: too many pieces rather than too few. */
-function roughSegments(text: string, cwd: string): Segment[] {
-  const plain = text.replaceAll("\\\n", "").replace(/["'\\\0]/g, "")
-  const seen = new Set<string>()
-  for (const piece of plain.split(/[;&|\r\n`(){}]+|\$(?=\()/)) {
-    const trimmed = piece.trim()
-    if (trimmed !== "") seen.add(trimmed)
-  }
-  return [...seen].map((piece) => roughSegment(piece, cwd))
-}
-
-function roughSegment(piece: string, cwd: string): Segment {
-  const written = fewer(piece.split(/\s+/))
-  const redirects = written.flatMap((word, i) => {
-    const target = /^\d?(?:>>|>\||&>|>)(.*)$/.exec(word)
-    const text = target && (target[1] || written[i + 1])
-    return text ? [{ access: "write" as const, word: literalWord(text) }] : []
-  })
-  const isFile = (word: string, i: number) =>
-    /^\d?[<>]/.test(word) || /^\d?(?:<|>|>>|<>|>\|)$/.test(written[i - 1] ?? "")
-  const kept = written.filter((word, i) => !isFile(word, i))
-  const start = kept.findIndex((word) => !/^\w+=/.test(word))
-  const words = kept.slice(Math.max(0, start)).map((word) => literalWord(word.replace(/\$\w+/g, "")))
-  return roughCommand(words, redirects, cwd)
-}
-
-/** Of very many words the later ones count once each. */
-function fewer(words: readonly string[]): readonly string[] {
-  if (words.length <= MAX_ROUGH_WORDS) return words
-  return [...words.slice(0, MAX_ROUGH_WORDS), ...new Set(words.slice(MAX_ROUGH_WORDS))]
-}
-
-/** Follows wrappers and shells inwards one by one: quotes are gone, so that a string is just the words that follow. */
-function roughCommand(words: readonly ShellWord[], redirects: readonly ShellRedirect[], cwd: string): Segment {
-  const chain: { words: readonly ShellWord[]; at: number }[] = [{ words, at: 0 }]
-  const most = words.length > MAX_ROUGH_WORDS ? 1 : MAX_ROUGH_DEPTH
-  for (let depth = 0; depth <= most; depth++) {
-    const outer = chain.at(-1)!.words
-    const at = depth < most ? nextCommand(outer) : lastCommand(outer)
-    if (at === undefined) break
-    chain.push({ words: outer.slice(at), at })
-  }
-  return chain.reduceRight((inner: Segment | undefined, link, i): Segment => {
-    const next = inner && { segments: [inner], at: chain[i + 1]!.at, clear: false }
-    const place = { bases: [cwd], moved: false, nested: true, opaque: "it does not parse" }
-    return {
-      words: link.words,
-      assignments: [],
-      redirects: i === 0 ? redirects : [],
-      tails: [],
-      ...place,
-      inner: next ? [next] : [],
-    }
-  }, undefined)!
-}
-
-function nextCommand(words: readonly ShellWord[]): number | undefined {
-  return unwrap(words, []).find(({ kind, at }) => kind !== "opaque" && at > 0 && at < words.length)?.at
-}
-
-/** The first word that is neither a wrapper nor anything that wrappers take. */
-function lastCommand(words: readonly ShellWord[]): number | undefined {
-  const at = words.findIndex(
-    ({ raw }) => !isRunner(raw) && !SHELL_NAMES.has(raw) && raw !== "eval" && !/^-|^\w+=|^\d/.test(raw),
-  )
-  return at > 0 ? at : undefined
 }

@@ -10,7 +10,7 @@ import { coversByMode } from "./edit-command.ts"
 import { cutPath } from "./path-pattern.ts"
 import { isBelow, readableFolders } from "./place.ts"
 import type { Effect } from "./program/option-set.ts"
-import { programOf } from "./program/table.ts"
+import { isGit, programOf } from "./program/table.ts"
 import { isReadOnly, onlyLists, opensFolders, setsHarmlessly, staysReadOnly } from "./read-only.ts"
 import { namesOf } from "./refuse.ts"
 import type { Segment } from "./segment.ts"
@@ -141,7 +141,7 @@ function coverPlainly(segment: Segment, coverage: SegmentCoverage): Covered | un
   const { facts, unit } = coverage
   if (!isReadOnly(segment) || !basesInside(segment, facts, readableFolders(facts))) return undefined
   // A repository's own configuration names programs, so git is only plain in a folder that a person chose.
-  if (segment.words[0]?.value === "git" && !segment.bases?.every((base) => facts.roots.includes(base))) return undefined
+  if (isGit(programOf(segment.words)) && !segment.bases?.every((base) => facts.roots.includes(base))) return undefined
   const named = (unit.bySegment.get(segment) ?? []).filter(({ from }) => from === "operand")
   const paths = onlyLists(segment) ? named.map((path) => (path.listed ? { ...path, exact: true } : path)) : named
   if (hidesFromGuards(paths, coverage)) return undefined

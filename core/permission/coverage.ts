@@ -10,7 +10,7 @@ import { foldersOf, mayRefuseBelow, namesOf, PATH_RULES } from "./refuse.ts"
 import type { RuleSet } from "./rule.ts"
 import { rulesFor } from "./rule-table.ts"
 import type { CompiledRule } from "./specifier.ts"
-import type { PathUnit } from "./unit.ts"
+import type { PathUnit, Unit } from "./unit.ts"
 
 /** Who may answer for a part. */
 export interface Coverage {
@@ -98,4 +98,12 @@ function hidesRefused(unit: PathUnit, { rules, facts }: Coverage): boolean {
 export function hidesFromGuards(paths: readonly PathUnit[], coverage: Coverage): boolean {
   if (!coverage.rules.guards([PATH_RULES.read, PATH_RULES.write])) return false
   return paths.some((path) => !path.loose && (!path.exact || hidesRefused(path, coverage)))
+}
+
+/** Why a command that nobody can read is asked about in every mode: some rule refuses a part of what it may do. */
+export function whyUnguarded(units: readonly Unit[], { call, rules }: Coverage): string | undefined {
+  const unread = units.find((unit) => unit.kind === "command" && unit.analysis.trouble !== undefined)
+  const isGuarded = rules.guards([...namesOf(call), PATH_RULES.read, PATH_RULES.write])
+  if (unread?.kind !== "command" || !isGuarded) return undefined
+  return `No deny or ask rule can be held against a command when ${unread.analysis.trouble}: write it as simple commands`
 }

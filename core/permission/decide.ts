@@ -6,8 +6,9 @@
  * Trail: 3 of 6, from dispatch.ts, next hook.ts.
  */
 import { broadnessOf, withoutBroadRules } from "./broad-rule.ts"
+import { clip } from "./clip.ts"
 import { coverAll, isReadOnlyCall } from "./cover.ts"
-import type { Coverage } from "./coverage.ts"
+import { type Coverage, whyUnguarded } from "./coverage.ts"
 import {
   type Behavior,
   DECISION_SOURCES,
@@ -191,7 +192,7 @@ function filters({ call, units, filters: lists, coverage, rules }: Subject): Mat
   const asked = { ...coverage, names: namesOf(call), anchors: rules.anchors }
   const failed = lists.map((texts) => passesFilters(texts, units, asked)).find((list) => list !== undefined)
   if (failed === undefined) return undefined
-  const list = failed.map((text) => `"${text}"`).join(", ")
+  const list = failed.map((text) => `"${clip(text)}"`).join(", ")
   const rule: RuleSource = { text: failed[0]!, behavior: "deny", scope: "recipe" }
   return {
     behavior: "deny",
@@ -226,7 +227,7 @@ function protectedPath({ call, units, facts }: Subject): Match | undefined {
   for (const path of pathsOf(units)) {
     const why = whyProtected(path, facts)
     if (why === undefined) continue
-    const reason = `Writing "${path.written}" with ${call.tool} needs a person's answer: ${why}`
+    const reason = `Writing "${clip(path.written)}" with ${call.tool} needs a person's answer: ${why}`
     return onlyPerson(facts, { target: targetOfPath(path) }, reason)
   }
   return undefined
@@ -263,7 +264,11 @@ function allowRule({ call, units, coverage }: Subject): Match | undefined {
 }
 
 function mode({ call, units, facts, coverage }: Subject): Match | undefined {
-  if (facts.mode === "bypassPermissions") return { behavior: "allow", reason: "The mode bypassPermissions asks nobody" }
+  if (facts.mode === "bypassPermissions") {
+    const why = whyUnguarded(units, coverage)
+    if (why !== undefined) return onlyPerson(facts, {}, why)
+    return { behavior: "allow", reason: "The mode bypassPermissions asks nobody" }
+  }
   if (facts.mode === "acceptEdits" || facts.mode === "auto") {
     const covered = coverAll(units, {
       ...coverage,

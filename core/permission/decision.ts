@@ -123,6 +123,8 @@ export interface PermissionFacts {
   stateFolders?: readonly string[]
   /** Absolute, real files and folders that configure sous, beside those it knows by name; bypass mode asks for them too. */
   configures?: readonly string[]
+  /** Absolute: the scripts of hooks. Whoever writes one decides what the hook says, and runs it without a question. */
+  hookFiles?: readonly string[]
   /** Absolute, real: the folder of the toolkit that runs, by which its own command line is known. */
   toolkit?: string
   /** For each path target by its written path, for each path in a command by its lexical one. What is missing is unknown. */

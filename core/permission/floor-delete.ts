@@ -5,6 +5,7 @@
  * that may turn out empty as a whole is nothing, one in front of a slash may leave the root.
  */
 import { dirname, resolve } from "node:path"
+import { clip } from "./clip.ts"
 import type { PermissionFacts } from "./decision.ts"
 import type { FloorCommand } from "./floor.ts"
 import { absolutePaths, withoutGlob } from "./operand.ts"
@@ -21,7 +22,7 @@ export function floorOfDelete(command: FloorCommand): string | undefined {
   const hit = targets?.find((word) => isVital(word, command))
   if (hit) {
     const mend = hit.emptied ? `; should it be meant, write "\${NAME:?}" for the variable that may be empty` : ""
-    return `it deletes "${hit.raw}", on which the machine, its user or this run stands${mend}`
+    return `it deletes "${clip(hit.raw)}", on which the machine, its user or this run stands${mend}`
   }
   const inPlace = targets?.length === 0 && isFinder(command) && segment.bases?.some((base) => isVitalPath(base, facts))
   return inPlace ? "it deletes what is below the current folder" : undefined
@@ -34,7 +35,7 @@ export function floorOfRights({ name, words, args, segment, facts }: FloorComman
   const hit = words.slice(1).find((word) => {
     return pathsOf(word, segment).some((path) => path === "/" || (facts.home !== "" && isAbove(path, facts.home)))
   })
-  return hit ? `it changes the rights of everything below "${hit.raw}"` : undefined
+  return hit ? `it changes the rights of everything below "${clip(hit.raw)}"` : undefined
 }
 
 /** The words that name what the command deletes, moves away or empties; undefined when it does none of that. */

@@ -4,6 +4,7 @@
  * Invariant: small and not configurable; guesses count, so that a variable, a wrapper or a symlink changes nothing. A
  * word that could be anything is no guess: what is asked about elsewhere is not denied here.
  */
+import { clip } from "./clip.ts"
 import type { DecidedTarget, PermissionFacts } from "./decision.ts"
 import { floorOfDelete, floorOfRights } from "./floor-delete.ts"
 import { floorOfProgram } from "./floor-program.ts"
@@ -12,6 +13,7 @@ import { cutPath, type PathParts } from "./path-pattern.ts"
 import { createPlace, isBelow, type Place } from "./place.ts"
 import type { Analysis, Segment } from "./segment.ts"
 import { splitWords } from "./shell-word.ts"
+import { once } from "./specifier.ts"
 import { targetOfSegment, type Unit } from "./unit.ts"
 import { programName } from "./wrapper.ts"
 
@@ -57,7 +59,7 @@ function floorOfTool(unit: Unit, facts: PermissionFacts): FloorHit | undefined {
   if (unit.kind !== "path" || unit.access !== "write") return undefined
   for (const place of unit.places) {
     const reason = floorOfWrite(place, unit.change, facts)
-    if (reason !== undefined) return { reason: `it writes "${unit.written}": ${reason}` }
+    if (reason !== undefined) return { reason: `it writes "${clip(unit.written)}": ${reason}` }
   }
   return undefined
 }
@@ -65,8 +67,9 @@ function floorOfTool(unit: Unit, facts: PermissionFacts): FloorHit | undefined {
 /** Looks at every command in it, inner ones too. */
 export function floorOfCommand(analysis: Analysis, facts: PermissionFacts): FloorHit | undefined {
   if (analysis.forkBomb) return { reason: "it is a fork bomb" }
+  const moved = once(() => mayHaveMovedTo(analysis))
   for (const segment of analysis.all) {
-    const placed = segment.bases ? segment : { ...segment, bases: mayHaveMovedTo(analysis) }
+    const placed = segment.bases ? segment : { ...segment, bases: moved() }
     const hit = floorOfSegment(placed, analysis, facts)
     if (hit !== undefined) return { ...hit, segment }
   }
@@ -76,7 +79,7 @@ export function floorOfCommand(analysis: Analysis, facts: PermissionFacts): Floo
 /** Where a command stands whose folder is not known: the absolute folders that its moves may name. */
 function mayHaveMovedTo({ all }: Analysis): string[] {
   const moves = all.filter(({ words }) => /^(?:cd|pushd|chdir)$/.test(programName(words)))
-  return moves.flatMap(({ words }) => words.slice(1).flatMap(({ guesses }) => absolutePaths([], guesses)))
+  return [...new Set(moves.flatMap(({ words }) => words.slice(1).flatMap(({ guesses }) => absolutePaths([], guesses))))]
 }
 
 /** Looks at a path that would be written. `change`: it would be removed, moved or get other rights. */
@@ -101,7 +104,7 @@ function floorOfFiles(segment: Segment, facts: PermissionFacts): FloorHit | unde
     if (operand.emptied && !/^(?:[\w-]+=)?["']?\//.test(operand.written)) continue
     for (const place of placesOf(operand, segment, facts)) {
       const reason = floorOfWrite(place, operand.change, facts)
-      if (reason !== undefined) return { reason: `it writes "${operand.written}": ${reason}`, file: operand }
+      if (reason !== undefined) return { reason: `it writes "${clip(operand.written)}": ${reason}`, file: operand }
     }
   }
   return undefined

@@ -7,7 +7,7 @@ import { basename } from "node:path"
 import { codeFiles } from "./code.ts"
 import { type Operand, operand } from "./file-operand.ts"
 import { startsOf } from "./program/find.ts"
-import { cutWord, type Hit, textOf } from "./program/match.ts"
+import { cutWord, type Hit, type Match, textOf } from "./program/match.ts"
 import type { Program } from "./program/table.ts"
 import type { ShellWord } from "./shell-word.ts"
 
@@ -18,7 +18,7 @@ export const dot: ShellWord = { raw: ".", value: ".", guesses: ["."], glob: fals
 export function namedFiles(program: Program, words: readonly ShellWord[]): Operand[] {
   const { row, match, name } = program
   const byOptions = [...program.before, match].flatMap(({ hits }) => hits.flatMap(hitFiles))
-  if (name === "find") return [...searchFiles(words, match.hits), ...byOptions]
+  if (name === "find") return [...searchFiles(match), ...byOptions]
   if (name === "tar" || name === "bsdtar") return [...archiveFiles(program), ...byOptions]
   if (name === "dd") return ddFiles(words)
   if (name === "ffmpeg") return [...match.operands.slice(-1).map((word) => operand(word, "write")), ...byOptions]
@@ -138,7 +138,9 @@ function archiveFiles({ match }: Program): Operand[] {
   const folders = valuesOf("-C", "--directory")
   const packs = has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--concatenate", "--catenate")
   const members = packs
-    ? operands.flatMap((word) => belowEach(word, folders)).map((word) => operand(word, "read", { recursive: true }))
+    ? operands
+        .flatMap((word) => [word, ...belowEach(word, folders)])
+        .map((word) => operand(word, "read", { recursive: true }))
     : []
   const lists =
     !packs && has("-t", "--list", "-d", "--diff", "--compare", "-O", "--to-stdout") && !has("-x", "--extract", "--get")
@@ -147,13 +149,17 @@ function archiveFiles({ match }: Program): Operand[] {
     ...archives.map((word) => operand(word, packs ? "write" : "read")),
     ...members,
     ...targets.map((word) => operand(word, "write", { recursive: true })),
-    ...(packs ? [] : targets.flatMap((folder) => operands.map((word) => operand(belowFolder(word, folder), "write")))),
+    ...(packs ? [] : operands.flatMap((word) => belowEach(word, targets).map((one) => operand(one, "write")))),
     ...(packs && has("--remove-files") ? operands.map((word) => operand(word, "write", { change: true })) : []),
   ]
 }
 
+/** Below more folders than this nobody looks; the word then stands for any file. */
+const MAX_FOLDERS = 4
+
 function belowEach(word: ShellWord, folders: readonly ShellWord[]): ShellWord[] {
-  return folders.length === 0 ? [word] : [word, ...folders.map((folder) => belowFolder(word, folder))]
+  const anywhere = folders.length > MAX_FOLDERS ? [{ ...word, value: undefined }] : []
+  return [...anywhere, ...folders.slice(0, MAX_FOLDERS).map((folder) => belowFolder(word, folder))]
 }
 
 /** The word, counted from a folder. */
@@ -166,8 +172,9 @@ export function belowFolder(word: ShellWord, folder: ShellWord): ShellWord {
   }
 }
 
-function searchFiles(words: readonly ShellWord[], hits: readonly Hit[]): Operand[] {
-  const starts = startsOf(words)
+function searchFiles(match: Match): Operand[] {
+  const { hits } = match
+  const starts = startsOf(match)
   const deletes = hits.some(({ name }) => name === "-delete")
   // What it runs may open all that it finds.
   const recursive = hits.some(({ name }) => /^-(?:exec|ok)/.test(name))

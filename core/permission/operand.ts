@@ -8,7 +8,7 @@ import { isAbsolute, resolve } from "node:path"
 import { type Operand, operand } from "./file-operand.ts"
 import { gitFiles } from "./git-file.ts"
 import { namedFiles } from "./named-file.ts"
-import { programOf } from "./program/table.ts"
+import { isGit, programOf } from "./program/table.ts"
 import type { Analysis, Segment } from "./segment.ts"
 import { type ShellWord, SOME_TEXT, splitWords } from "./shell-word.ts"
 
@@ -31,7 +31,7 @@ function readOperands(segment: Segment): readonly Operand[] {
   const named = variantsOf(segment.words).flatMap((words) => {
     const program = programOf(words)
     if (program === undefined) return []
-    return program.name === "git" || program.name.startsWith("git ") ? gitFiles(program) : namedFiles(program, words)
+    return isGit(program) ? gitFiles(program) : namedFiles(program, words)
   })
   return redirects.length === 0 ? named : [...redirects, ...named]
 }
@@ -61,9 +61,10 @@ function variantsOfSplit(words: readonly ShellWord[]): (readonly ShellWord[])[] 
 /** The absolute paths that a command may open, as far as they are known; each is looked up on the disk. */
 export function commandPaths(analysis: Analysis): string[] {
   const paths = analysis.all.flatMap((segment) => {
-    return operandsOf(segment).flatMap(({ guesses, unless = [] }) =>
-      absolutePaths(segment.bases, [...guesses, ...guesses.map(withoutGlob), ...unless]),
-    )
+    return operandsOf(segment).flatMap(({ guesses, unless = [] }) => {
+      const folders = guesses.map(withoutGlob).filter((folder, i) => folder !== guesses[i])
+      return absolutePaths(segment.bases, [...guesses, ...folders, ...unless])
+    })
   })
   const bases = analysis.all.flatMap(({ bases }) => bases ?? [])
   return [...new Set([...bases, ...paths])]

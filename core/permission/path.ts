@@ -121,11 +121,7 @@ function* orUnknown<T>(lookup: Lookup<T>): Lookup<T | undefined> {
   }
 }
 
-function* lookUpHome(
-  written: string,
-  cwd: string,
-  { home, disk }: { home: string; disk: Disk },
-): Lookup<ResolvedPath> {
+function* lookUpHome(written: string, cwd: string, { home, disk }: { home: string; disk: Disk }): Lookup<ResolvedPath> {
   const path = yield* lookUp(`${home}${written.slice(1)}`, cwd, disk)
   const literal = yield* lookUp(written, cwd, disk)
   return { ...path, guarded: [literal.lexical, literal.real, ...(literal.others ?? [])] }

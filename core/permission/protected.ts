@@ -72,6 +72,8 @@ export function protectionOf(
   ) {
     return "configures"
   }
+  const scripts = (facts.hookFiles ?? []).map(cutPath)
+  if (place.spellings.some((path) => scripts.some((one) => isBelow(path, one, "refuse")))) return "configures"
   const roots = facts.roots.map(cutPath)
   const found = place.spellings.map((path) => protectionOfParts(ownParts(path, roots), options.globs ?? false))
   return found.find((one) => one === "configures") ?? found.find((one) => one !== undefined)

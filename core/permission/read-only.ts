@@ -6,7 +6,7 @@
 import { HARMLESS_VARIABLES } from "./harmless.ts"
 import type { Match } from "./program/match.ts"
 import type { Effect, Option } from "./program/option-set.ts"
-import { type Program, programOf } from "./program/table.ts"
+import { isGit, type Program, programOf } from "./program/table.ts"
 import type { Segment } from "./segment.ts"
 import type { ShellWord } from "./shell-word.ts"
 
@@ -35,7 +35,7 @@ function decideReadOnly(segment: Segment): boolean {
   if (program === undefined) return false
   if (program.name === "sed") return isSedPlain(program.match) && !words.some((word) => word.glob)
   // A repository's own configuration names programs, and after a move it may be anybody's.
-  if (first.value === "git" && moved) return false
+  if (moved && isGit(program)) return false
   return isPlain(program, words)
 }
 

@@ -4,6 +4,7 @@
  * Invariant: a suggested rule fits only what was shown; where no exact one exists, none is suggested.
  */
 import type { Target } from "../tool.ts"
+import { clip } from "./clip.ts"
 import { uncovered } from "./cover.ts"
 import { textOfSegment, uncoveredParts } from "./cover-command.ts"
 import { type Coverage, hidesFromGuards } from "./coverage.ts"
@@ -14,8 +15,8 @@ import { describeOrigin } from "./rule.ts"
 import { type CommandUnit, type PathUnit, targetOfPath, targetOfSegment, type Unit } from "./unit.ts"
 import { escapeWildcard } from "./wildcard.ts"
 
-/** Characters of a command or path that a sentence shows. */
-const MAX_SHOWN = 300
+/** Rules that a sentence suggests. */
+const MAX_SUGGESTED = 8
 
 /** `The rule "Bash(rm *)" (project settings, .sous/settings.json:3)`. */
 export function describeRule(rule: RuleSource): string {
@@ -48,11 +49,15 @@ export function howToAllow(units: readonly Unit[], missing: Missing, coverage: C
     return `a deny or ask rule guards files that ${missing.hidden} may hold; in a run ${coverage.call.tool} leaves those out of what it finds, and goes on without a question`
   if (missing.hidden !== undefined)
     return `a deny or ask rule guards files that ${missing.hidden} may hold; name the very files, or search with a tool that leaves them out`
-  const flags = flagsFor(missing, coverage)
-  const rules = rulesFor(units, missing, coverage).map((rule) => `"${clip(rule)}"`)
+  const flags = flagsFor(missing, coverage).map(clip)
+  const all = rulesFor(units, missing, coverage)
+  const rules = all.slice(0, MAX_SUGGESTED).map((rule) => `"${clip(rule)}"`)
+  const more = all.length > rules.length ? [`${all.length - rules.length} more`] : []
   const parts = [
     ...(flags.length > 0 ? [`run again with ${flags.join(" ")}`] : []),
-    ...(rules.length > 0 ? [`add the ${rules.length > 1 ? "rules" : "rule"} ${rules.join(" and ")}`] : []),
+    ...(rules.length > 0
+      ? [`add the ${rules.length > 1 ? "rules" : "rule"} ${[...rules, ...more].join(" and ")}`]
+      : []),
   ]
   return parts.length > 0 ? parts.join(", or ") : "no exact rule can allow it; write it as simple commands"
 }
@@ -146,8 +151,4 @@ function flagsFor({ units: missing, parts }: Missing, coverage: Coverage): strin
 function shorten(path: string, { facts }: Coverage): string {
   const root = facts.roots[0]
   return root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path
-}
-
-function clip(text: string): string {
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }

@@ -8,9 +8,10 @@ import type { DecidedTarget, PermissionCall, PermissionFacts, RuleSource } from 
 import type { FlagRule } from "./flag.ts"
 import { cutPath, matchesPath, mayMatchBelow, type PathParts } from "./path-pattern.ts"
 import { isBelow } from "./place.ts"
+import { gitCommandAt, plainName } from "./program/table.ts"
 import { commandRulesFor, pathRulesFor, type RuleTable, rulesFor, wholeRulesFor } from "./rule-table.ts"
 import type { Segment } from "./segment.ts"
-import { splitWords } from "./shell-word.ts"
+import { literalWord, splitWords } from "./shell-word.ts"
 import type { CompiledRule } from "./specifier.ts"
 import { type CommandUnit, type PathUnit, targetOfPath, targetOfSegment, type Unit, type UrlUnit } from "./unit.ts"
 import { matchesWildcard } from "./wildcard.ts"
@@ -115,11 +116,10 @@ function refusalOfUnit(unit: Unit, guard: Guard): RuleMatch | undefined {
   const flag = guard.table.flags.find((rule) => fitsFlag(rule, unit))
   if (flag) return { rule: flag.source, target: decidedBy(unit, ({ words }) => fitsProgram(flag, words)) }
   if (unit.kind === "path") return refusalOfPath(unit, guard.names, guard)
-  const own =
-    unit.kind === "command"
-      ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit))
-      : rulesFor(guard.table, guard.names)
-  const rule = own.find((one) => fitsUnit(one, unit, guard.cwd))
+  const own = rulesFor(guard.table, guard.names)
+  const isIndexed = unit.kind === "command" && own.length > 0
+  const near = isIndexed ? commandRulesFor(guard.table, guard.names, textsOfCommand(unit)) : own
+  const rule = near.find((one) => fitsUnit(one, unit, guard.cwd))
   if (rule) return { rule: rule.source, target: decidedBy(unit, (segment) => fitsTexts(rule, textsOfSegment(segment))) }
   if (unit.kind !== "command") return undefined
   for (const path of unit.paths) {
@@ -210,7 +210,9 @@ export function fitsFlag(flag: FlagRule, unit: Unit): boolean {
 }
 
 function fitsProgram({ value }: FlagRule, words: Segment["words"]): boolean {
-  return value !== undefined && (programName(words) === value || words[0]?.guesses.includes(value) === true)
+  if (value === undefined || words[0] === undefined) return false
+  const name = programName(words)
+  return name === value || plainName(name) === value || words[0].guesses.includes(value)
 }
 
 /** The folders that a flag on paths names: as it was written, and where that leads. */
@@ -233,7 +235,8 @@ function textsOfCommand({ analysis }: CommandUnit): Texts {
   if (known) return known
   const found = new Set([analysis.text.trim(), ...analysis.spans, ...analysis.all.flatMap(textsOfSegment)])
   const texts = new Map<string, string[]>()
-  for (const text of new Set([...found].flatMap((one) => [one, one.replace(/[ \t]+/g, " ")]))) {
+  const collapsed = (one: string) => (/[ \t]{2}|\t/.test(one) ? [one, one.replace(/[ \t]+/g, " ")] : [one])
+  for (const text of new Set([...found].flatMap(collapsed))) {
     const word = /^\S*/.exec(text)![0]
     const list = texts.get(word)
     if (list) list.push(text)
@@ -251,18 +254,12 @@ function textsOfSegment({ words, assignments, tails }: Segment): string[] {
   )
   const raw = words.map((word) => word.raw)
   const named = [...guesses, raw].flatMap((parts) => {
-    const program = programName([words[0]!])
-    const plain = parts[0] === program ? [parts] : [parts, [program, ...parts.slice(1)]]
-    return program === "git" ? [...plain, ["git", ...withoutGitOptions(parts.slice(1))]] : plain
+    const written = programName([words[0]!])
+    const program = plainName(written)
+    const plain = [...new Set([parts[0]!, written, program])].map((name) => [name, ...parts.slice(1)])
+    if (program !== "git") return plain
+    return [...plain, ["git", ...parts.slice(gitCommandAt(parts.map((part) => literalWord(part))))]]
   })
   const assigned = assignments.length > 0 ? [[...assignments.map(({ word }) => word.raw), ...raw]] : []
   return [...named, ...assigned, tails.slice(0, 1)].map((parts) => parts.join(" "))
-}
-
-/** The words from the sub-command on. */
-function withoutGitOptions(args: readonly string[]): readonly string[] {
-  let at = 0
-  while (at < args.length && args[at]!.startsWith("-"))
-    at += /^(?:-[cC]|--(?:git-dir|work-tree|namespace|exec-path|config-env))$/.test(args[at]!) ? 2 : 1
-  return args.slice(at)
 }

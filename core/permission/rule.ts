@@ -201,7 +201,11 @@ function checkSide(rule: ParsedRule, { behavior }: RuleSource): ParsedRule | Pro
   if (behavior === "allow" && rule.tool.includes("*") && !/^mcp__[^*]+?__/.test(rule.tool)) {
     return { problem: "a pattern of tools cannot be allowed", mend: 'name the tool, or one server: "mcp__server__*"' }
   }
-  if (behavior === "allow" && rule.tool.startsWith("mcp__") && !/^\s*\**\s*$/.test(rule.specifier ?? "*")) {
+  if (
+    behavior === "allow" &&
+    rule.tool.startsWith("mcp__") &&
+    (rule.specifier ?? "").replaceAll("*", "").trim() !== ""
+  ) {
     return { problem: "parameters are matched by deny and ask rules alone", mend: `write "${rule.tool}"` }
   }
   const content = behavior === "allow" ? null : CONTENT.exec(rule.specifier ?? "")

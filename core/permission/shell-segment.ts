@@ -16,6 +16,8 @@ export const MAX_DEPTH = 24
 const MAX_SEGMENTS = 400
 /** Words and redirects, those of inner commands counted again. */
 const MAX_WORDS = 2000
+/** The same of one command: each may be a file, which is looked up on the disk. */
+const MAX_WORDS_EACH = 500
 
 /** What one walk found, and what it is walking with. */
 export interface Walk {
@@ -98,9 +100,10 @@ export function push(
   scripts: readonly ParsedScript[],
   stdin: readonly string[] = [],
 ): void {
-  walk.shared.words += part.words.length + (part.redirects?.length ?? 0)
+  const count = part.words.length + (part.redirects?.length ?? 0)
+  walk.shared.words += count
   walk.shared.count++
-  if (isFull(walk)) {
+  if (isFull(walk) || count > MAX_WORDS_EACH) {
     trouble(walk, "it has too many commands or words")
     return
   }

@@ -6,6 +6,7 @@
  */
 import { resolve } from "node:path"
 import type { Function as FunctionNode } from "unbash"
+import { clip } from "./clip.ts"
 import { HARMLESS_VARIABLES, isLocalName } from "./harmless.ts"
 import { matchOptions, textOf } from "./program/match.ts"
 import { parseOptions } from "./program/option-set.ts"
@@ -68,7 +69,7 @@ export function assignName(
   changes.set.add(name)
   const seen = exported || changes.exportsAll
   if (HARMLESS_VARIABLES.test(name) ? !known : seen || !isLocalName(name))
-    changes.unsure ??= `"${name}" was set before it`
+    changes.unsure ??= `"${clip(name)}" was set before it`
 }
 
 /** After a command whose success nobody asked for: a `cd` may have failed. */

@@ -43,6 +43,8 @@ export interface ReadWord {
 /** Stands in a guess for a part that is surely not empty. */
 export const SOME_TEXT = "\uFFFC"
 const MAX_GUESSES = 16
+/** Braces in braces whose alternatives are told apart. */
+const MAX_BRACES = 8
 /** Longer ones are cut: a variable may hold itself many times over. */
 const MAX_GUESS_CHARS = 10_000
 
@@ -266,18 +268,25 @@ function expandTilde(raw: string, piece: Piece, state: ShellState): Piece {
 }
 
 /** `{a,b}` → its alternatives, nested ones too; a range stays as it is. */
-function expandBraces(text: string): string[] {
-  const inner = text.slice(1, -1)
-  const parts: string[] = [""]
-  let depth = 0
-  for (const char of inner) {
-    if (char === "{") depth++
-    if (char === "}") depth--
-    if (char === "," && depth === 0 && parts.length < MAX_GUESSES) parts.push("")
-    else parts[parts.length - 1] += char
-  }
-  if (parts.length === 1) return [text]
+function expandBraces(text: string, nested = 0): string[] {
+  const parts = nested > MAX_BRACES ? [] : alternatives(text)
+  if (parts.length <= 1) return [text]
   return parts
-    .flatMap((part) => (part.startsWith("{") && part.endsWith("}") ? expandBraces(part) : [part]))
+    .flatMap((part) => (part.startsWith("{") && part.endsWith("}") ? expandBraces(part, nested + 1) : [part]))
     .slice(0, MAX_GUESSES)
+}
+
+function alternatives(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let start = 1
+  for (const { 0: mark, index } of text.matchAll(/[{},]/g)) {
+    if (mark === "{") depth++
+    if (mark === "}") depth--
+    const ends = index === text.length - 1
+    if ((mark !== "," || depth !== 1 || parts.length >= MAX_GUESSES) && !ends) continue
+    parts.push(text.slice(start, index))
+    start = index + 1
+  }
+  return parts
 }

@@ -3,7 +3,7 @@
  *
  * Invariant: code that runs something is opaque, beside every command that is found in it.
  */
-import { commandsInCode } from "./code.ts"
+import { commandsInCode, squeeze } from "./code.ts"
 import { type Hit, textOf } from "./program/match.ts"
 import type { ShellWord } from "./shell-word.ts"
 import { opaque, type Unwrapped, unknownFrom } from "./wrapper-shell.ts"
@@ -14,7 +14,7 @@ const CODE_RUNS =
 
 /** True when the word is code of the program, and runs commands. */
 export function isRunningCode(name: string, word: ShellWord): boolean {
-  return CODERS.test(name) && CODE_RUNS.test(textOf(word))
+  return CODERS.test(name) && CODE_RUNS.test(squeeze(textOf(word)))
 }
 
 /** Code that runs commands is opaque, and the commands in it are looked at. */

@@ -1,10 +1,11 @@
 /**
- * Shells, interpreters and `env` → the texts that they run.
+ * Shells, interpreters and `env -S` → the texts that they run.
  *
  * Invariant: a text that is only known when it runs is reported as opaque, beside every guess at it.
  */
 import { commandsInCode } from "./code.ts"
 import { textOf } from "./program/match.ts"
+import type { Program } from "./program/table.ts"
 import type { ShellWord } from "./shell-word.ts"
 
 /** A command inside a command. `at`: the index, in the outer words, of its program or of the string that holds it. */
@@ -89,23 +90,13 @@ export function unwrapInterpreter(
   return []
 }
 
-/** `env -i NAME=value command`, `env -S 'command'`. */
-export function unwrapEnv(words: readonly ShellWord[]): Unwrapped[] {
-  let at = 1
-  for (; at < words.length; at++) {
-    const text = textOf(words[at])
-    const split = /^(?:-[A-Za-z]*?S|--split-string=?|--s[plit-]*=)(.*)$/s.exec(text)
-    if (split) {
-      const inline = split[1] !== ""
-      const from = inline ? at : at + 1
-      const rest = words.slice(from + 1).map(textOf)
-      const string = inline ? split[1]! : textOf(words[from])
-      return [{ kind: "script", at: from, texts: [[string, ...rest].join(" ")] }, ...unknownFrom(words, from)]
-    }
-    if (/^-[A-Za-z]*[uCP]$|^--(?:unset|chdir)$/.test(text)) at++
-    else if (!/^-/.test(text) && !/^[A-Za-z_]\w*=/.test(text)) break
-  }
-  return at < words.length ? [{ kind: "command", at, words: words.slice(at), clear: false }] : []
+/** `env -S 'command'`: the text is cut, and the words behind it are handed on. */
+export function unwrapSplit({ match }: Program, words: readonly ShellWord[]): Unwrapped[] {
+  const split = match.hits.find(({ option, value }) => option.effect === "run" && value)
+  if (split === undefined) return []
+  const at = words[split.at + 1] === split.value ? split.at + 1 : split.at
+  const text = [textOf(split.value), ...words.slice(at + 1).map(textOf)].join(" ")
+  return [{ kind: "script", at, texts: [text] }, ...unknownFrom(words, at)]
 }
 
 /** Opaque when a word is only known when it runs. */

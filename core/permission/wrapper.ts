@@ -6,7 +6,7 @@
 import { commandsInCode } from "./code.ts"
 import { namesSought, startsOf } from "./program/find.ts"
 import { textOf } from "./program/match.ts"
-import { isRunner, type Program, programName, programOf } from "./program/table.ts"
+import { isGit, isRunner, type Program, programName, programOf } from "./program/table.ts"
 import { literalWord, type ShellWord, SOME_TEXT } from "./shell-word.ts"
 import { unwrapCode, unwrapHit, unwrapRunning } from "./wrapper-code.ts"
 import { unwrapGit } from "./wrapper-git.ts"
@@ -15,9 +15,9 @@ import {
   textFrom,
   type Unwrapped,
   unknownFrom,
-  unwrapEnv,
   unwrapInterpreter,
   unwrapShell,
+  unwrapSplit,
 } from "./wrapper-shell.ts"
 
 export { programName, writtenName } from "./program/table.ts"
@@ -45,8 +45,6 @@ function unwrapBuiltin(name: string, words: readonly ShellWord[]): Unwrapped[] |
       return words.length > 1
         ? [{ kind: "script", at: 1, texts: [textFrom(words, 1)], here: true }, ...unknownFrom(words, 1)]
         : []
-    case "env":
-      return unwrapEnv(words)
     case "alias": {
       const texts = words.slice(1).map((word) => textOf(word).replace(/^[^=]*=/, ""))
       return [{ kind: "script", at: 1, texts }]
@@ -78,14 +76,14 @@ function unwrapBuiltin(name: string, words: readonly ShellWord[]): Unwrapped[] |
 function unwrapKnown(program: Program, words: readonly ShellWord[], stdin: readonly string[]): Unwrapped[] {
   const { row, name } = program
   const hits = [...program.before, program.match].flatMap((match) => match.hits)
-  const found = hits.flatMap(unwrapHit)
+  const found = name === "env" ? unwrapSplit(program, words) : hits.flatMap(unwrapHit)
   if (row.running) found.push(...unwrapRunning(row.running, words))
   if (row.runs) found.push(...unwrapCommand(program, words, stdin))
-  if (name === "find" || name === "fd") found.push(...unwrapFound(words))
+  if (name === "find" || name === "fd") found.push(...unwrapFound(program, words))
   if (name === "crontab" && textOf(program.match.operands[0]) === "-") found.push(...unwrapTimes(words.length, stdin))
   if (STRINGS.has(name)) found.push(...unwrapString(words))
   found.push(...unwrapCode(name, words))
-  if (name === "git" || name.startsWith("git ")) found.push(...unwrapGit(program, words))
+  if (isGit(program)) found.push(...unwrapGit(program, words))
   return found
 }
 
@@ -94,7 +92,7 @@ function unwrapCommand(program: Program, words: readonly ShellWord[], stdin: rea
   const runs = row.runs!
   const dashes = runs.dashes ? words.findIndex((word, i) => i > program.at && textOf(word) === "--") : -1
   let at = dashes > 0 ? dashes + 1 : (match.places[runs.skips] ?? words.length)
-  while (runs.assigns && isAssignment(words[at])) at++
+  while (runs.assigns && (isAssignment(words[at]) || textOf(words[at]) === "-")) at++
   // The text that such a program runs stands behind its operand.
   if (STRINGS.has(program.name) && textOf(words[at]).startsWith("-")) return []
   if (at >= words.length) {
@@ -172,9 +170,9 @@ function fed({ match }: Program, inner: readonly ShellWord[], stdin: readonly st
 }
 
 /** `find … -exec command {} +`; what it finds is guessed at from its starting points and the names that it looks for. */
-function unwrapFound(words: readonly ShellWord[]): Unwrapped[] {
-  const names = namesSought(words)
-  const starts = startsOf(words).map(textOf)
+function unwrapFound({ match }: Program, words: readonly ShellWord[]): Unwrapped[] {
+  const names = namesSought(match)
+  const starts = startsOf(match).map(textOf)
   const paths = (starts.length > 0 ? starts : ["."]).flatMap((start) => [
     start,
     ...names.map((name) => `${start}/${name}`),
@@ -209,7 +207,7 @@ function unwrapTimes(at: number, stdin: readonly string[]): Unwrapped[] {
 }
 
 /** Programs to which `-c` hands a text, wherever it stands. */
-const STRINGS = new Set(["su", "runuser", "flock", "script", "sg", "newgrp"])
+const STRINGS = new Set(["runuser", "flock", "sg"])
 
 function unwrapString(words: readonly ShellWord[]): Unwrapped[] {
   const at = words.findIndex((word, i) => i > 0 && /^(?:-[A-Za-z]*c|--command(?:=.*)?)$/s.test(textOf(word)))

@@ -99,7 +99,9 @@ async function changeGrants(
 
 /** The text of a file that is ours alone; undefined when there is none. */
 async function readOwn(file: string): Promise<string | undefined> {
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch((error) => {
+  // A pipe in its place must not hold up the start.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  const handle = await open(file, flags).catch((error) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     throw (error as NodeJS.ErrnoException).code === "ELOOP" ? unreadable(file, "it is a symbolic link") : error
   })

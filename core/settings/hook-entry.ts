@@ -45,7 +45,7 @@ export function readHooks(file: HookFile): { drafts: HookDraft[]; notRaised: Not
   const notRaised: NotRaised[] = []
   for (const [event, entries] of Object.entries(file.hooks)) {
     const part = partOf(file, ["hooks", event])
-    const known = event in HOOKS
+    const known = Object.hasOwn(HOOKS, event)
     if (!known && !FOREIGN_EVENTS.some((name) => name === event)) throw unknownEvent(event, part)
     if (!Array.isArray(entries)) throw invalidValue("expected a list of hooks", part)
     const read = entries.flatMap((entry, index) => readEntry(entry, { ...part, path: [...part.path, index] }))

@@ -15,12 +15,28 @@ export function answering<Input>(execute: (input: Input, context: ToolContext) =
       context.signal.throwIfAborted()
       return await execute(input, context)
     } catch (error) {
-      if (error instanceof Refused) return { content: error.message, isError: true }
-      const sentence = describeFault(error)
+      const sentence = error instanceof Refused ? error.message : describeFault(error)
       if (sentence === undefined) throw error
-      return { content: sentence, isError: true }
+      return { content: clipQuoted(sentence), isError: true }
     }
   }
+}
+
+/** Characters of a quoted path, address or text that a sentence shows. */
+const MAX_QUOTED = 300
+/** Characters of a whole sentence: what it quotes may hold quotes itself. */
+const MAX_SENTENCE = 10_000
+
+/** The sentence with each long text between quotes cut. */
+export function clipQuoted(sentence: string): string {
+  const quoted = sentence.replace(/"([^"]*)"/g, (all, text: string) => {
+    return text.length > MAX_QUOTED ? `"${clip(text, MAX_QUOTED)}"` : all
+  })
+  return quoted.length > MAX_SENTENCE ? `${clip(quoted, MAX_SENTENCE / 2)}${quoted.slice(-MAX_QUOTED)}` : quoted
+}
+
+function clip(text: string, most: number): string {
+  return `${text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`
 }
 
 /** Errors of open(2), rename(2) and their like, in words. */

@@ -242,6 +242,39 @@ describe("a run", () => {
     expect(broken.stderr).toContain('write "PreToolUse"')
   })
 
+  it("starts with a warning where a guard watches nothing, or cannot run here", async () => {
+    place.put("project/turns.yaml", TURNS)
+    place.put(
+      "project/.hooks.json",
+      `{"hooks": {"PreToolUse": [
+        {"matcher": "bash", "command": "exit 1"},
+        {"matcher": "Bash", "type": "mcp_tool", "server": "s", "tool": "t"}]}}`,
+    )
+    const { code, stderr } = await run()
+    expect(code).toBe(0)
+    expect(stderr).toContain('.hooks.json:2 with the matcher "bash" does not see what it seems to watch')
+    expect(stderr).toMatch(/The PreToolUse hook of .*\.hooks\.json:3 never runs: handlers of the type mcp_tool/)
+  })
+
+  it("lets no agent write the script of a hook, whatever is allowed", async () => {
+    const input = `{ command: "cp other.sh guard.sh" }`
+    place.put(
+      "project/turns.yaml",
+      `turns:\n  - tool: { Bash: ${input} }\n  - tool: { Write: { file_path: new.sh, content: x } }\n  - text: done\n`,
+    )
+    place.put("project/guard.sh", "exit 0")
+    place.put("project/other.sh", "echo mine")
+    place.put("project/.hooks.json", FILE)
+    const { stdout } = await run("-A", "--json")
+    const results = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter(({ type }) => type === "tool_result")
+    expect(results).toMatchObject([{ isError: true }, { isError: false }])
+    expect(results[0].preview).toContain("it configures agents")
+  })
+
   it("starts with a warning where the hook may fail", async () => {
     place.put("project/turns.yaml", TURNS)
     place.put("project/.hooks.json", FILE.replace('"description"', '"onFailure": "allow", "description"'))

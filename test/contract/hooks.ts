@@ -76,6 +76,11 @@ export const HOOK_ROWS: readonly HookRow[] = [
     { ends: { exit: 0, stdout: "checked 3 files" }, means: {}, because: "a script may print what it likes" },
     { ends: { exit: 0, stdout: '{"decision": "deny"' }, means: {}, because: "half an object is no answer" },
     { ends: { exit: 0, stdout: '{"decision": "deny", "files": 3}' }, means: {}, because: "a key that is none of ours" },
+    {
+      ends: { exit: 0, stdout: decides("deny") },
+      means: { block: "it answered in the claude-code protocol" },
+      because: "a decision in the other protocol is no output of a script",
+    },
     { ends: { exit: 0, stdout: '{"decision": "deny", "reason": "no"}' }, means: { block: "no" } },
     { ends: { exit: 0, stdout: '{"decision": "ask", "reason": "sure?"}' }, means: { ask: "sure?" } },
     { ends: { exit: 0, stdout: '{"decision": "allow"}' }, means: { allow: true } },
@@ -92,6 +97,19 @@ export const HOOK_ROWS: readonly HookRow[] = [
       ends: { exit: 2, stderr: "unexpected end of file" },
       means: { block: "printed nothing to inject" },
       because: "shells end with 2 when they cannot read a script",
+    },
+    {
+      ends: { exit: 2, stdout: "checking", stderr: "guard.sh: line 3: exit: 1\r: numeric argument required" },
+      means: { block: "its shell could not make sense of it" },
+      because: "the ends of its lines are those of Windows, and this is its exit 1",
+    },
+    {
+      ends: { exit: 2, stdout: "checking", stderr: "guard.sh: line 9: syntax error: unexpected end of file" },
+      means: { block: "its shell could not make sense of it" },
+    },
+    {
+      ends: { exit: 2, stdout: "remember the tests", stderr: "npm: line 3: 2 warnings" },
+      means: { inject: "remember the tests" },
     },
     { ends: { exit: 3, stderr: "boom" }, means: { block: "it ended with exit 3: boom" } },
     { ends: { exit: 3 }, onFailure: "allow", means: { warning: "it ended with exit 3" } },

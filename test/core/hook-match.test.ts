@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { isSousError } from "../../core/error.ts"
 import type { HookEvent } from "../../core/hook.ts"
-import { compileHooks } from "../../core/hook-match.ts"
+import { compileHooks, missedTools } from "../../core/hook-match.ts"
 
 const handler = () => undefined
 
@@ -24,6 +24,7 @@ describe("compileHooks()", () => {
     [undefined, "Bash", true],
     ["", "Bash", true],
     ["*", "mcp__x__y", true],
+    [" * ", "mcp__x__y", true],
     ["Bash", "Bash", true],
     ["Bash", "BashOutput", false],
     ["Bash", "bash", false],
@@ -76,5 +77,39 @@ describe("compileHooks()", () => {
     expect(timeoutOf("PreToolUse", { timeoutMs: 10 })).toBe(10)
     expect(timeoutOf("SessionEnd")).toBe(5_000)
     expect(timeoutOf("PreToolUse")).toBe(60_000)
+  })
+})
+
+describe("missedTools()", () => {
+  const tools = ["Bash", "Edit", "Agent"]
+  const missed = (matcher: string, dialect?: "native" | "claude-code") => {
+    const event = "PreToolUse" as const
+    const origin = { scope: "project" as const, file: ".hooks.json", line: 3 }
+    const source = { event, matcher, dialect: dialect!, form: { type: "command" as const, command: "x" }, origin }
+    return missedTools([dialect ? { event, matcher, source } : { event, matcher, plugin: "guard", handler }], tools)
+  }
+
+  it.each([
+    ["bash", 'no tool is named "bash"; write "Bash"'],
+    ["Edit|bash", 'no tool is named "bash"; write "Bash"'],
+    ["Edti", 'no tool is named "Edti"; write "Edit"'],
+    ["Task", 'no tool is named "Task"; write "Agent"'],
+    ["Bash(rm *)", 'write the matcher "Bash", and the rule as "if"'],
+  ])("says of the matcher %j what is meant", (matcher, mend) => {
+    const [said, ...more] = missed(matcher, "native")
+    expect(said).toContain(`The PreToolUse hook of .hooks.json:3 with the matcher "${matcher}"`)
+    expect(said).toContain(mend)
+    expect(more).toEqual([])
+  })
+
+  it.each(["Bash", "Bash|Edti", "*", "", "mcp__git", "B(a|o)sh", "NotebookEdit", "constructor"])(
+    "says nothing of the matcher %j",
+    (matcher) => {
+      expect(missed(matcher)).toEqual([])
+    },
+  )
+
+  it("knows the names of the other protocol", () => {
+    expect(missed("Task", "claude-code")).toEqual([])
   })
 })

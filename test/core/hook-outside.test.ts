@@ -106,6 +106,13 @@ describe("a command's surroundings", () => {
     })
   })
 
+  it("is not taken to agree when its answer stands behind more blanks than are kept", async () => {
+    const { gate } = setUp([source(`head -c 1200000 /dev/zero | tr '\\0' '\\n'; echo '{"decision": "deny"}'`)])
+    const { decision, reasons } = await gate()
+    expect(decision).toBe("block")
+    expect(reasons[0]).toContain("too many for an answer")
+  })
+
   it("gives both names to fields that the protocols call differently", async () => {
     const { runner, cwd, from } = setUp([source("cat > seen", { event: "Stop" })])
     await runner.gate("Stop", { last_message: "done", stop_hook_active: false }, from)

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { createLineMemory, explainLine } from "../../core/cli/explain-line.ts"
+import { explainLine } from "../../core/cli/explain-line.ts"
 import { createSituations } from "../../core/cli/explain-situation.ts"
 import { prepareCommands } from "../../core/permission/command.ts"
 import { createPlaces, type PlaceContent, shippedTools } from "./place.ts"
@@ -36,7 +36,7 @@ const decided = new Map<string, string>()
 beforeAll(async () => {
   await prepareCommands()
   const situations = createSituations({ env: {}, toolkit: "/opt/sous" })
-  const options = { tools: shippedTools, situations, memory: createLineMemory(), cwd: "/" }
+  const options = { tools: shippedTools, situations, cwd: "/" }
   for (const { id, tool, input, rules = {}, mode, place: content } of lines) {
     const place = places.make(content)
     const line = { id, tool, input, settings: { permissions: rules }, mode, cwd: place.cwd, home: place.home }

@@ -4,7 +4,7 @@
  * Source: the man page of GNU findutils; each word of an expression is an option with one dash.
  */
 import type { ShellWord } from "../shell-word.ts"
-import { textOf } from "./match.ts"
+import { type Match, textOf } from "./match.ts"
 import { row } from "./row.ts"
 
 const TESTS =
@@ -19,15 +19,15 @@ export const findRow = row(
   { single: true, plain: {} },
 )
 
-/** The words from which the search starts. */
-export function startsOf(words: readonly ShellWord[]): readonly ShellWord[] {
-  const first = words.findIndex((word, i) => i > 0 && /^(?:-(?![HLP]$|D|O)|[(!]$)/.test(textOf(word)))
-  return words.slice(1, first < 0 ? undefined : first).filter((word) => !/^-/.test(textOf(word)))
+/** The words from which the search starts: those in front of its expression. */
+export function startsOf({ hits, operands, places }: Match): readonly ShellWord[] {
+  const first = hits.find(({ name }) => !/^-(?:[HLP]|D.*|O.*)$/.test(name))?.at ?? Infinity
+  return operands.filter((word, i) => places[i]! < first && !/^[(!]$/.test(textOf(word)))
 }
 
 /** The names that the search asks for, as far as they are no patterns. */
-export function namesSought(words: readonly ShellWord[]): string[] {
-  return words.flatMap((word, i) => {
-    return /^-i?name$/.test(textOf(words[i - 1])) && !/[*?[]/.test(textOf(word)) ? [textOf(word)] : []
+export function namesSought({ hits }: Match): string[] {
+  return hits.flatMap(({ name, value }) => {
+    return /^-i?name$/.test(name) && !/[*?[]/.test(textOf(value)) ? [textOf(value)] : []
   })
 }

@@ -16,7 +16,12 @@ export const EVALUATED = /^[^[]*\[[\s\S]*?(?:\$\(|`)/
 /** `-v` looks at variables, and sums are evaluated; a subscript, or what a name holds, may be a command. */
 function testsPlainly(_: readonly string[] | undefined, words: readonly string[]): boolean {
   const sums = words.some((word, i) => /^-(?:eq|ne|lt|le|gt|ge)$/.test(word) && !areNumbers(words[i - 1], words[i + 1]))
-  return !sums && !words.includes("-v") && !words.some((word) => /\$\(|`|\[.*\]/.test(word))
+  return !sums && !words.includes("-v") && !words.some((word) => /\$\(|`/.test(word) || hasSubscript(word))
+}
+
+function hasSubscript(word: string): boolean {
+  const start = word.indexOf("[")
+  return start >= 0 && word.includes("]", start)
 }
 
 function areNumbers(...words: readonly (string | undefined)[]): boolean {

@@ -83,6 +83,13 @@ export const runners: Readonly<Record<string, Row>> = Object.fromEntries([
     "nocorrect setsid valgrind dbus-run-session busybox toybox unbuffer torsocks firejail chronic ifne fakeroot ssh-agent catchsegv eatmydata proot heaptrack ld.so",
     runner("-cfwlqt -E= --library-path,preload,argv0,audit,inhibit-rpath,glibc-hwcaps-prepend=+ --inhibit-cache"),
   ),
+  ...same(
+    "env genv",
+    runner(
+      "-i0v -u= -C= -P= -S=! --unset,chdir,argv0= -a= --split-string=! --ignore-environment,null,debug,list-signal-handling --block-signal,default-signal,ignore-signal?",
+      { assigns: true },
+    ),
+  ),
   ...same("pkexec", runner("--user= --disable-internal-agent,keep-cwd")),
   ...same("choom", runner("-n= -p= --adjust,pid=")),
   ...same(

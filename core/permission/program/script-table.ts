@@ -97,6 +97,10 @@ export const scripts: Readonly<Record<string, Row>> = {
   tmux: row("text", "-c=! -f=! -L= -S= -T= -2CDlNuvV", SUBS),
   screen: row("text", "-S= -X! -c=! -s=! -e= -h= -p= -t= -T= -dmDrRxaAfiLlOqUvw", { runs: { skips: 0 } }),
   zellij: row("text", "", SUBS),
+  "run-parts": row("text", "-a=~ -u=~ -v --arg,umask,regex=~ --verbose,report,reverse,exit-on-error,new-session", {
+    running: /^[^-]/,
+  }),
+  logrotate: row("text", "-dfv -l=> -m=! -s=> --state=> --mail=! --log=> --force,debug,verbose", { running: /^[^-]/ }),
   ...Object.fromEntries(
     "new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window popup display-popup if-shell if run run-shell pipep pipe-pane send send-keys confirm confirm-before"
       .split(" ")
@@ -110,7 +114,7 @@ export const scripts: Readonly<Record<string, Row>> = {
   batch: row("text", "-f=! -q= -mv", { runs: { skips: 99, reads: true } }),
   sqlite3: row("edit", "-cmd=! -init=! -separator= -csv -json -header -readonly", {
     single: true,
-    running: /(?:^|\n)\s*\.(?:shell|system|load|read|output|once|import|open|log)\b/,
+    running: /(?:^|\n)[^\S\n]*\.(?:shell|system|load|read|output|once|import|open|log)\b/,
   }),
   psql: row("text", SQL, { running: /\\!/ }),
   mysql: row("text", SQL, { running: /\\!/ }),

@@ -28,6 +28,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   gsort: "sort",
   gfind: "find",
   ripgrep: "rg",
+  hub: "git",
   pip3: "pip",
   "py.test": "pytest",
 }
@@ -81,6 +82,21 @@ export function programName(words: readonly ShellWord[]): string {
   return /[A-Z.]/.test(name) ? name.replace(/\.(?:exe|com|cmd|bat)$/i, "").toLowerCase() : name
 }
 
+/** The name under which the tables know the program: `git` for `hub`. */
+export function plainName(name: string): string {
+  return Object.hasOwn(ALIASES, name) ? ALIASES[name]! : name
+}
+
+/** True for git and all of its sub-commands. */
+export function isGit(program: Program | undefined): program is Program {
+  return program?.name === "git" || program?.name.startsWith("git ") === true
+}
+
+/** The index of its first sub-command among the words of git; without one, the number of words. */
+export function gitCommandAt(words: readonly ShellWord[]): number {
+  return matchOptions(words, git.options, { stops: true }).places[0] ?? words.length
+}
+
 /** True for a program that runs the command behind its own words. */
 export function isRunner(name: string): boolean {
   return rows.get(name)?.runs !== undefined
@@ -88,7 +104,7 @@ export function isRunner(name: string): boolean {
 
 function findProgram(words: readonly ShellWord[]): Program | undefined {
   const written = programName(words)
-  let name = Object.hasOwn(ALIASES, written) ? ALIASES[written]! : LOADER.test(written) ? "ld.so" : written
+  let name = LOADER.test(written) ? "ld.so" : plainName(written)
   let row = rows.get(name)
   const before: Match[] = []
   let at = 0

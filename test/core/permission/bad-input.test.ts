@@ -153,3 +153,54 @@ describe("decide() about paths of any kind", () => {
     expect(await bestOf(() => decideIn(folders, call, set))).toBeLessThan(500)
   })
 })
+
+/** Commands that once took long, or ran out of stack: nested, repeated, or made for a pattern that tries every way. */
+const HOSTILE_COMMANDS = {
+  "a megabyte of words": "a b ".repeat(250_000),
+  "a million words": "a ".repeat(1_000_000),
+  "a megabyte of wrappers": "sudo ".repeat(200_000),
+  "100,000 commands": Array.from({ length: 100_000 }, (_, i) => `a${i}`).join(";"),
+  "sums in sums": `echo ${"$((".repeat(1500)}1${"))".repeat(1500)}`,
+  "sums without an end": `echo ${"$((".repeat(3000)}`,
+  "2,400 redirects": `a ${"> x ".repeat(2400)}`,
+  "searches that start searches": "find . -exec ".repeat(700),
+  "a search of 1,900 folders": "find ".repeat(1900),
+  "folders that are left again": "cd a; ".repeat(1600),
+  "braces in braces": `echo ${"{a,".repeat(2000)}${"}".repeat(2000)}`,
+  "subscripts that stay open": `[ ${"[a".repeat(4900)} ]`,
+  "subscripts in a text": `test "${"[ a".repeat(2400)}"`,
+  "values of variables in each other": `echo ${`\${X:-`.repeat(1500)}a${"}".repeat(1500)}`,
+  "values of variables in a row": `echo ${`\${X:-a}`.repeat(1200)}`,
+  "blanks in code": `perl -e 'exec ${" ".repeat(9600)}'`,
+  "lines in code": `sqlite3 a '${"\n".repeat(9000)}'`,
+  "quotes in code": `perl -e 'exec(${'"a" '.repeat(2400)}'`,
+  globs: `cat ${"* ".repeat(4900)}`,
+} as const
+
+describe("decide() about commands of any size", () => {
+  it.each(Object.entries(HOSTILE_COMMANDS))("is quick, and no guard gets smaller: %s", async (_name, text) => {
+    const deny = compile(["Bash(rm *)", "Read(.env)"])
+    const call = callOf("Bash", text)
+    expect(await bestOf(() => decideIn(folders, call, deny))).toBeLessThan(LIMIT_MS)
+    // A command in front of it and one behind it are seen all the same.
+    for (const more of [`rm a; ${text}`, `${text}; rm a`]) {
+      expect(await behaviorOf(callOf("Bash", more), ["Bash(rm *)"], ["Bash"]), more.slice(0, 40)).not.toBe("allow")
+    }
+    expect(await behaviorOf(callOf("Bash", `rm a; ${text}`), ["Bash(rm *)"], ["Bash"])).toBe("deny")
+  })
+
+  it("takes what it does not look through for no command that is allowed", async () => {
+    const middle = `${"echo a;".repeat(20_000)}rm a;${"echo a;".repeat(20_000)}`
+    expect(await behaviorOf(callOf("Bash", middle), ["Bash(rm *)"], ["Bash"])).not.toBe("allow")
+    const names = Array.from({ length: 600 }, (_, i) => `a${i}`)
+    expect(await behaviorOf(callOf("Bash", `cat ${names.join(" ")}`), ["Read(.env)"], ["Bash"])).toBe("ask")
+    expect(await behaviorOf(callOf("Bash", `cat ${names.join(" ")} .env`), ["Read(.env)"], ["Bash"])).toBe("deny")
+  })
+
+  it("looks below as many folders as one archive may name, or for any file", async () => {
+    const folders = Array.from({ length: 30 }, (_, i) => `-C ../f${i}`).join(" ")
+    const call = callOf("Bash", `tar cf out.tar ${folders} -C ../secret k.txt`)
+    expect(await behaviorOf(call, ["Read(../secret/**)"], ["Bash"])).not.toBe("allow")
+    expect(await behaviorOf(callOf("Bash", "tar cf out.tar -C ../secret k.txt"), ["Read(../secret/**)"])).toBe("deny")
+  })
+})

@@ -137,4 +137,11 @@ describe("operandsOf()", () => {
   ])("names the files of %j", (text, expected) => {
     expect(files(text)).toEqual(expected)
   })
+
+  it("takes any number of words without running out of stack", () => {
+    const [segment] = analyse("cat a $X").segments
+    const [cat, a, open] = segment!.words
+    const words = [cat!, ...Array.from({ length: 300_000 }, () => a!), { ...open!, splits: true }]
+    expect(operandsOf({ ...segment!, words }).length).toBeGreaterThanOrEqual(300_000)
+  })
 })

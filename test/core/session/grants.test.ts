@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process"
 import {
   chmodSync,
   existsSync,
@@ -138,6 +139,13 @@ describe("loadGrants()", () => {
     expect((await loadGrants(linked, PROJECT)).fault?.message).toContain("it is a symbolic link")
     const state = folder()
     mkdirSync(grantsFile(state, PROJECT), { recursive: true })
+    expect((await loadGrants(state, PROJECT)).fault?.message).toContain("it is no file")
+  })
+
+  it("does not wait for a pipe that nobody writes to", async () => {
+    const state = folder()
+    mkdirSync(dirname(grantsFile(state, PROJECT)), { recursive: true })
+    execFileSync("mkfifo", [grantsFile(state, PROJECT)])
     expect((await loadGrants(state, PROJECT)).fault?.message).toContain("it is no file")
   })
 })

@@ -95,6 +95,7 @@ test.each(["-1", "0", `"abc"`, `"30"`, `"-5s"`, `"0s"`, "100000", `"48h"`, "null
 
 test.each([
   [`{"PreTolUse": []}`, "hooks.PreTolUse", 'write "PreToolUse"'],
+  [`{"toString": [{"command": "a"}]}`, "hooks.toString", "choose one of"],
   [`{"pre_run_command": []}`, "hooks.pre_run_command", /^choose one of SessionStart, /],
   [`{"Stop": [{"comand": "a"}]}`, "hooks.Stop.0.comand", 'write "command"'],
   [`{"Stop": [{"command": "a", "matchr": "x"}]}`, "hooks.Stop.0.matchr", 'write "matcher"'],
