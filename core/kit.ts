@@ -9,7 +9,7 @@ import type { PluginReport, RunEvent } from "./event.ts"
 import type { HookEvent } from "./hook.ts"
 import type { HookSource } from "./hook-source.ts"
 import { within } from "./patience.ts"
-import type { ApprovalAnswer, ApprovalRequest, RuleSource } from "./permission/decision.ts"
+import type { ApprovalAnswer, ApprovalFloor, ApprovalRequest, RuleSource } from "./permission/decision.ts"
 import type { FlagGrants } from "./permission/flag.ts"
 import type { Plugin } from "./plugin.ts"
 import { agent } from "./recipe/declare.ts"
@@ -67,8 +67,8 @@ export interface RunOptions {
   flags?: FlagGrants
   /** Grant what the recipe asks for in `permissions.allow`. */
   grant?: boolean
-  /** Answers a question; undefined: declined. Left out: nobody can be asked. */
-  ask?: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>
+  /** Answers a question; undefined: declined. Left out: nobody can be asked. `floor.hold` keeps hooks from overtaking. */
+  ask?: (request: ApprovalRequest, signal: AbortSignal, floor: ApprovalFloor) => Promise<ApprovalAnswer | undefined>
   /** Asks the person who denied three calls in a row whether to go on in plan mode. Left out: it is not offered. */
   offerPlanMode?: (signal: AbortSignal) => Promise<boolean>
   onEvent?: (event: RunEvent) => void

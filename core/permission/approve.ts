@@ -4,7 +4,7 @@
  * Invariant: the sources start together and one answer claims the question; what comes later changes nothing, and a
  * source that fails or declines has not answered.
  */
-import type { ApprovalAnswer, ApprovalRequest, Decision, RuleSource } from "./decision.ts"
+import type { ApprovalAnswer, ApprovalFloor, ApprovalRequest, Decision, RuleSource } from "./decision.ts"
 import type { Grants } from "./grant.ts"
 
 /** Somebody who may answer. `person`: a terminal or the embedding host. */
@@ -13,7 +13,7 @@ export interface ApprovalSource {
   name: string
   kind: "person" | "hook" | "classifier"
   /** An answer, or undefined to decline. `signal` fires when the question is settled or the run is aborted. */
-  answer(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined>
+  answer(request: ApprovalRequest, signal: AbortSignal, floor: ApprovalFloor): Promise<ApprovalAnswer | undefined>
 }
 
 /** An answer and who gave it: a source's name, `grant`, or the name given to `answer`. */
@@ -76,6 +76,9 @@ interface Question {
   settled: Promise<SettledAnswer | undefined>
   /** True for the first answer, which settles the question. */
   claim(answer: SettledAnswer | undefined): boolean
+  /** Claims it for somebody who is no person: at once, or when no person holds it any more. */
+  offer(answer: SettledAnswer): boolean
+  floor: ApprovalFloor
   reevaluate: ApproveOptions["reevaluate"]
   /** Fires when the question is settled. */
   over: AbortSignal
@@ -86,7 +89,29 @@ let asked = 0
 function createQuestion(request: ApprovalRequest, { reevaluate }: ApproveOptions): Question {
   const over = new AbortController()
   const { promise, claim } = resolveOnce<SettledAnswer | undefined>(() => over.abort())
-  return { key: `${request.id}#${asked++}`, request, settled: promise, claim, reevaluate, over: over.signal }
+  const key = `${request.id}#${asked++}`
+  return { key, request, settled: promise, claim, ...createFloor(claim), reevaluate, over: over.signal }
+}
+
+/** Nobody overtakes a person who has begun to answer. */
+function createFloor(claim: Question["claim"]): Pick<Question, "offer" | "floor"> {
+  let holders = 0
+  let first: SettledAnswer | undefined
+  const offer = (answer: SettledAnswer) => {
+    if (holders === 0) return claim(answer)
+    first ??= answer
+    return true
+  }
+  const hold = () => {
+    let held = true
+    holders++
+    return () => {
+      if (!held) return
+      held = false
+      if (--holders === 0 && first !== undefined) claim(first)
+    }
+  }
+  return { offer, floor: { hold } }
 }
 
 /** A promise that the first claim resolves; later claims are told that they came late. */
@@ -109,7 +134,7 @@ function resolveOnce<T>(onClaim: () => void): { promise: Promise<T>; claim(value
 }
 
 function askAll(question: Question, sources: readonly ApprovalSource[], signal: AbortSignal): void {
-  const { request, claim, over } = question
+  const { request, claim, offer, floor, over } = question
   const personal = needsPerson(request.decision)
   // What the safety classifier stopped, no other classifier is asked about.
   const unclassified = personal || request.decision.source === "mode"
@@ -122,11 +147,12 @@ function askAll(question: Question, sources: readonly ApprovalSource[], signal: 
   if (left === 0) claim(undefined)
   for (const source of eligible) {
     const answering = Promise.resolve()
-      .then(() => source.answer(request, over))
+      .then(() => source.answer(request, over, floor))
       .then((answer) => (answer === undefined ? undefined : readAnswer(answer, source)))
     answering.then((answer) => {
       const counts = answer !== undefined && mayAnswer(source, answer, personal)
-      if (!counts || !claim({ ...answer, by: source.name, person: source.kind === "person" })) declined()
+      const person = source.kind === "person"
+      if (!counts || !(person ? claim : offer)({ ...answer, by: source.name, person })) declined()
     }, declined)
   }
 }
@@ -164,6 +190,6 @@ async function reevaluateOthers(waiting: ReadonlyMap<string, Question>): Promise
     const decision = await Promise.resolve()
       .then(question.reevaluate)
       .catch(() => undefined)
-    if (decision?.behavior === "allow") question.claim({ behavior: "allow", by: "grant" })
+    if (decision?.behavior === "allow") question.offer({ behavior: "allow", by: "grant" })
   }
 }

@@ -153,6 +153,12 @@ export interface ApprovalRequest {
   suggestions: string[]
 }
 
+/** How somebody who has begun to answer keeps others from answering meanwhile. */
+export interface ApprovalFloor {
+  /** From now on no hook, classifier or grant settles the question; what was returned lets them again. */
+  hold(): () => void
+}
+
 /** The answer to an ApprovalRequest. */
 export interface ApprovalAnswer {
   behavior: "allow" | "deny"

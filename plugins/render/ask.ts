@@ -4,7 +4,7 @@
  * Invariant: what is asked about is shown whole and escaped; only a key pressed after the question stood there answers
  * it; several questions are answered one after another.
  */
-import type { ApprovalAnswer, ApprovalRequest } from "sous"
+import type { ApprovalAnswer, ApprovalFloor, ApprovalRequest } from "sous"
 import { escapeHidden, widthOf } from "./display.ts"
 import { ESCAPE, type Keyboard, type Keys, type ListenOptions, listen } from "./keyboard.ts"
 import { grantLines, isPlan, keyLines, keysOf, questionLines } from "./question.ts"
@@ -15,7 +15,7 @@ export type { Keyboard } from "./keyboard.ts"
 /** Asks the person at the terminal. */
 export interface Asker {
   /** Undefined: the person is gone, or `signal` fired. */
-  ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined>
+  ask(request: ApprovalRequest, signal: AbortSignal, floor?: ApprovalFloor): Promise<ApprovalAnswer | undefined>
   /** Whether a recipe gets the rules that it asks for. */
   grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
   /** Whether to go on in plan mode, after several denials. */
@@ -55,7 +55,8 @@ export function createAsker(keyboard: Keyboard, screen: Screen, options: ListenO
   const confirm = (lines: readonly string[], signal: AbortSignal, said: Said) =>
     inTurn(signal, (talk) => askYesNo(lines, talk, said), false)
   return {
-    ask: (request, signal) => inTurn<ApprovalAnswer | undefined>(signal, (talk) => askAbout(request, talk), undefined),
+    ask: (request, signal, floor) =>
+      inTurn<ApprovalAnswer | undefined>(signal, (talk) => askAbout(request, talk, floor), undefined),
     grant: (recipe, signal) => confirm(grantLines(recipe, screen), signal, { yes: "granted", no: "not granted" }),
     offerPlanMode: (signal) => confirm(planOffer(screen), signal, { yes: "plan mode", no: "going on as before" }),
   }
@@ -66,7 +67,11 @@ function planOffer({ colors }: Screen): string[] {
   return [`${colors.yellow("?")} ${question}`, `  ${colors.dim("nothing is changed there until you approve a plan")}`]
 }
 
-async function askAbout(request: ApprovalRequest, talk: Talk): Promise<ApprovalAnswer | undefined> {
+async function askAbout(
+  request: ApprovalRequest,
+  talk: Talk,
+  floor: ApprovalFloor | undefined,
+): Promise<ApprovalAnswer | undefined> {
   const { keys, screen, others, hold } = talk
   hold.print(questionLines(request, screen, others).join("\n"))
   const row = keysOf(request)
@@ -75,9 +80,12 @@ async function askAbout(request: ApprovalRequest, talk: Talk): Promise<ApprovalA
     if (typed === undefined) return undefined
     const refusal = /^no?(?=[\s,:]|$)[ \t,:]*/i.exec(typed)
     if (refusal) {
+      // The no stands from here on; only its sentence is still to come.
+      const release = floor?.hold()
       const sentence = await readSentence(talk, typed.slice(refusal[0].length))
+      if (sentence !== undefined && sentence !== CANCELLED) return denial(talk, sentence)
+      release?.()
       if (sentence === undefined) return undefined
-      if (sentence !== CANCELLED) return denial(talk, sentence)
       hold.print(keyLines(row, screen, others).join("\n"))
       continue
     }

@@ -86,10 +86,15 @@ export async function readWhole(file: OpenFile, limit: number): Promise<Buffer> 
   return bytes.subarray(0, await file.read(bytes, 0))
 }
 
+/** What no system opens (PATH_MAX of Linux; of Windows the longest form). */
+const MAX_PATH_CHARS = process.platform === "win32" ? 32_767 : 4096
+
 /** Where a path that may not exist yet leads, links followed; the file's own facts when it exists. */
 export async function findTarget(path: string, context: ToolContext): Promise<{ real: string; stats?: Stats }> {
   const judged = context.judged?.get(path)?.real
-  const real = judged ?? (await realPathOfNew(resolve(context.cwd, path)))
+  const lexical = resolve(context.cwd, path)
+  if (lexical.length > MAX_PATH_CHARS) throw new Refused(`"${path}" is too long for any disk: take a shorter one`)
+  const real = judged ?? (await realPathOfNew(lexical))
   refuseSystem(path, real)
   const stats = lstatOrNothing(real)
   if (stats?.isSymbolicLink()) {

@@ -56,6 +56,35 @@ describe("createApprover()", () => {
     expect(approver.open()).toEqual([])
   })
 
+  it.each([
+    ["whose no comes later", "deny", { behavior: "deny", by: "terminal", person: true }],
+    ["who declines after all", undefined, { behavior: "allow", by: "hook", person: false }],
+  ] as const)("lets nobody overtake a person who has begun to answer, %s", async (_, answers, settles) => {
+    const hook = source("hook", "hook")
+    let finish = () => {}
+    const person: ApprovalSource = {
+      name: "terminal",
+      kind: "person",
+      answer: async (_, __, floor) => {
+        const release = floor.hold()
+        await new Promise<void>((resolve) => {
+          finish = resolve
+        })
+        if (answers !== undefined) return { behavior: answers }
+        release()
+        return undefined
+      },
+    }
+    const approver = createApprover({ sources: [person], grants: noGrants() })
+    const settled = approver.approve(request("a"), { signal: live(), sources: [hook] })
+    await started()
+    hook.asked[0]!.settle({ behavior: "allow" })
+    await started()
+    expect(approver.open()).toHaveLength(1)
+    finish()
+    expect(await settled).toEqual(settles)
+  })
+
   it("takes a source that fails or declines as no answer", async () => {
     const throwing: ApprovalSource = { name: "x", kind: "hook", answer: () => Promise.reject(new Error("x")) }
     const sources = [throwing, answering("y", "hook"), answering("z", "person", { behavior: "deny", message: "no" })]

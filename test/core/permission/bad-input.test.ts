@@ -204,3 +204,23 @@ describe("decide() about commands of any size", () => {
     expect(await behaviorOf(callOf("Bash", "tar cf out.tar -C ../secret k.txt"), ["Read(../secret/**)"])).toBe("deny")
   })
 })
+
+describe("Decision.reason", () => {
+  const LONG = "x".repeat(400_000)
+  it.each([
+    ["an address", callOf("WebFetch", `https://${LONG}.test/`)],
+    ["a path that no rule allows", callOf("Write", `../${LONG}`)],
+    ["a path that the floor guards", callOf("Write", `/etc/${LONG}`)],
+    ["a protected path", callOf("Write", `.git/${LONG}`)],
+    ["a command", callOf("Bash", `make ${LONG}`)],
+    ["a command that the floor stops", callOf("Bash", `rm -rf /${"x".repeat(9000)}`)],
+    ["many files", callOf("Bash", `cat ${Array.from({ length: 400 }, (_, i) => `../file-${i}`).join(" ")}`)],
+    ["many commands", callOf("Bash", Array.from({ length: 300 }, (_, i) => `make some-target-${i}`).join(";"))],
+  ])("shows the beginning alone of %s", async (_name, call) => {
+    for (const canAsk of [true, false]) {
+      const { reason, mend = "" } = await decideIn(folders, call, compile(["Read(.env)"]), { canAsk })
+      expect(reason.length).toBeLessThan(4000)
+      expect(mend.length).toBeLessThan(4000)
+    }
+  })
+})

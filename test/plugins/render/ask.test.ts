@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events"
 import type { ApprovalRequest } from "sous"
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { createAsker, type Keyboard } from "../../../plugins/render/ask.ts"
 import { createTerminal } from "./screen.ts"
 
@@ -248,6 +248,29 @@ test("ask() takes no key that was typed while the process was busy", async () =>
   await shown({ lines }, "because")
   keyboard.type("n\r")
   expect(await answer).toEqual({ behavior: "deny" })
+})
+
+test("ask() holds the question from the key n on, until its sentence is there or was given up", async () => {
+  const held: string[] = []
+  const floor = {
+    hold: () => {
+      held.push("hold")
+      return () => void held.push("release")
+    },
+  }
+  const { asker, keyboard, lines } = open()
+  const answer = asker.ask(request, never, floor)
+  await shown({ lines }, "because")
+  keyboard.type("n")
+  await shown({ lines }, "a sentence for the model")
+  expect(held).toEqual(["hold"])
+  keyboard.type("\x1b")
+  await vi.waitFor(() => expect(held).toEqual(["hold", "release"]))
+  keyboard.type("n")
+  await vi.waitFor(() => expect(held).toEqual(["hold", "release", "hold"]))
+  keyboard.type("no\r")
+  expect(await answer).toEqual({ behavior: "deny", message: "no" })
+  expect(held).toEqual(["hold", "release", "hold"])
 })
 
 test("ask() puts several questions one after another, and says how many wait", async () => {
