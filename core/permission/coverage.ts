@@ -101,9 +101,18 @@ export function hidesFromGuards(paths: readonly PathUnit[], coverage: Coverage):
 }
 
 /** Why a command that nobody can read is asked about in every mode: some rule refuses a part of what it may do. */
-export function whyUnguarded(units: readonly Unit[], { call, rules }: Coverage): string | undefined {
-  const unread = units.find((unit) => unit.kind === "command" && unit.analysis.trouble !== undefined)
-  const isGuarded = rules.guards([...namesOf(call), PATH_RULES.read, PATH_RULES.write])
-  if (unread?.kind !== "command" || !isGuarded) return undefined
-  return `No deny or ask rule can be held against a command when ${unread.analysis.trouble}: write it as simple commands`
+export function whyUnguarded(units: readonly Unit[], coverage: Coverage): string | undefined {
+  const { call, rules } = coverage
+  const names = namesOf(call)
+  const isGuarded = rules.guards([...names, PATH_RULES.read, PATH_RULES.write])
+  for (const unit of units) {
+    if (unit.kind !== "command" || !isGuarded) continue
+    const { trouble, all } = unit.analysis
+    if (trouble !== undefined)
+      return `No deny or ask rule can be held against this command, since ${trouble}: write it as simple commands`
+    const blind = rules.guards(names) ? all.find(({ opaque }) => opaque !== undefined)?.opaque : undefined
+    if (blind !== undefined)
+      return `No deny or ask rule can be held against this command, since ${blind}: write out what it runs`
+  }
+  return undefined
 }
