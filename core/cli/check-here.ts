@@ -1,5 +1,5 @@
 /**
- * `sous check` without a file: the settings and hooks of this place → what is wrong with them.
+ * `sous check` without a file: the settings, rules, plugins and hooks of this place → what is wrong with them.
  *
  * Invariant: nothing is started; hooks that will not run here are looked at too, since somewhere else they will.
  */
@@ -8,7 +8,7 @@ import { placeOf } from "../hook-source.ts"
 import type { CommandLine } from "./command-line.ts"
 import { type HookFinding, matcherFinding, scriptFinding } from "./hooks-finding.ts"
 import type { Host } from "./host.ts"
-import { openSession, type Session, withKit } from "./session.ts"
+import { openSession, runOptions, type Session, withKit } from "./session.ts"
 
 interface Finding extends HookFinding {
   /** What it is about, and where that stands. */
@@ -42,8 +42,16 @@ export async function checkHere(line: CommandLine, host: Host): Promise<number> 
 async function findAll(session: Session): Promise<Finding[]> {
   const { loaded, cwd, host } = session
   const surroundings = { cwd, projectDir: loaded.folders.root ?? cwd, env: host.env }
-  const known = await withKit(session, async (kit) => kit.describe())
-  const findings: Finding[] = loaded.warnings.map((problem) => ({ level: "warning", what: "", problem }))
+  const [known, permissions] = await withKit(session, async (kit) => [
+    kit.describe(),
+    await kit.permissions(runOptions(session)),
+  ])
+  const findings: Finding[] = [...loaded.warnings, ...permissions.warnings].map((problem) => {
+    return { level: "warning", what: "", problem }
+  })
+  for (const { ok, error, from } of known.plugins) {
+    if (!ok) findings.push({ level: "error", what: "", problem: `Plugin left out: ${error ?? from}` })
+  }
   for (const source of loaded.hooks.sources) {
     const what = `${source.event} hook of ${placeOf(source.origin)}: `
     const found = [scriptFinding(source, surroundings), matcherFinding(source, known)]

@@ -48,7 +48,13 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
     throw error instanceof CommanderError ? refusalOf(error, argv) : error
   }
   if (line!.command !== "help") return checkLine(line!)
-  const topic = program.commands.find((one) => one.name() === line!.args[0]) ?? program
+  const [word] = line!.args
+  const commands = program.commands.map((one) => one.name())
+  if (word !== undefined && word !== "prompt" && !commands.includes(word)) {
+    const near = nearestName(word, commands)
+    throw new SousError("CLI_COMMAND_UNKNOWN", { word, mend: `write "sous help${near ? ` ${near}` : ""}"` })
+  }
+  const topic = program.commands.find((one) => one.name() === word) ?? program
   return { ...line!, help: () => helpOf(topic) }
 }
 
@@ -169,10 +175,24 @@ function checkLine(line: CommandLine): CommandLine {
   if (args.length < takes.least) throw new SousError("CLI_ARGUMENT_MISSING", takes)
   const beyond = args[takes.most]
   if (beyond !== undefined) {
-    const mend = takes.most === 1 ? `give one ${takes.what}: ${takes.example}` : `run "sous help ${command}"`
+    const mend = mendBeyond(line, takes)
     throw new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: beyond, mend })
   }
   return line
+}
+
+function mendBeyond({ command, values }: CommandLine, takes: CommandRow["takes"]): string {
+  const bare = mendBareList(values)
+  if (bare !== undefined) return bare
+  if (command === "explain") return `put the whole call into quotes: ${takes.example}`
+  return takes.most === 1 ? `give one ${takes.what}: ${takes.example}` : `run "sous help ${command}"`
+}
+
+/** For a word that goes astray beside a flag that was given no list: it was probably meant for that flag. */
+function mendBareList(values: FlagValues): string | undefined {
+  const given: Readonly<Record<string, unknown>> = { ...values }
+  const flag = FLAGS.find((one) => LIST_FLAGS.includes(longFlag(one.notation)) && given[nameOfFlag(one)] === true)
+  return flag && `write its list behind an equals sign: ${longFlag(flag.notation)}=…`
 }
 
 const EXCLUSIVE = [
@@ -200,7 +220,8 @@ function checkPromptWords(args: readonly string[], values: FlagValues): void {
   const near = nearestName(first, Object.keys(COMMANDS))
   const isWord = /^[A-Za-z][\w-]*$/.test(first)
   if (second !== undefined && !(isWord && near)) {
-    throw new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: second, mend: `put the whole prompt into quotes` })
+    const mend = mendBareList(values) ?? "put the whole prompt into quotes"
+    throw new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: second, mend })
   }
   if (values.print && second === undefined) return
   const isRecipe = !/\s/.test(first) && isRecipePath(first)

@@ -93,7 +93,7 @@ async function revoke({ values }: CommandLine, host: Host, wanted: string | unde
   if (wanted !== undefined && values.all) throw new SousError("CLI_FLAGS_CONFLICT", { one: "--all", other: wanted })
   if (wanted === undefined && !values.all) {
     const example = "sous permissions revoke 2"
-    throw new SousError("CLI_ARGUMENT_MISSING", { what: "rule, a number or --all", example })
+    throw new SousError("CLI_ARGUMENT_MISSING", { what: "rule, number or --all", example })
   }
   const home = homeFolder(host.env)
   const state = stateFolderFor(host.env, home)

@@ -4,14 +4,22 @@
  * Invariant: a word that is known only when the command runs, a place that the analyser does not model, a folder that
  * is not known: none of them fits the literal part of a rule.
  */
-import { type Coverage, type Covered, coverPath, coverPathByRule, hidesFromGuards, liesIn } from "./coverage.ts"
+import {
+  type Coverage,
+  type Covered,
+  coverPath,
+  coverPathByRule,
+  hidesFromGuards,
+  liesIn,
+  withoutClassifier,
+} from "./coverage.ts"
 import type { PermissionFacts, RuleSource } from "./decision.ts"
 import { coversByMode } from "./edit-command.ts"
 import { cutPath } from "./path-pattern.ts"
 import { isBelow, readableFolders } from "./place.ts"
 import type { Effect } from "./program/option-set.ts"
 import { isGit, programOf } from "./program/table.ts"
-import { isReadOnly, onlyLists, opensFolders, setsHarmlessly, staysReadOnly } from "./read-only.ts"
+import { feedsWords, isReadOnly, onlyLists, opensFolders, setsHarmlessly } from "./read-only.ts"
 import { namesOf } from "./refuse.ts"
 import type { Segment } from "./segment.ts"
 import type { ShellWord } from "./shell-word.ts"
@@ -20,7 +28,7 @@ import { isExact, matchesWildcard, type Wildcard } from "./wildcard.ts"
 import { isRunningCode } from "./wrapper-code.ts"
 
 /** A coverage, and the command that the segments are part of. */
-interface SegmentCoverage extends Coverage {
+export interface SegmentCoverage extends Coverage {
   unit: CommandUnit
 }
 
@@ -76,15 +84,6 @@ export function coverCommandByRules(unit: CommandUnit, coverage: Coverage): bool
   return analysis.trouble === undefined && coverList(analysis.segments, { ...coverage, unit }) !== undefined
 }
 
-/** True when the command changes nothing, wherever it reads. */
-export function looksOnly({ analysis, paths }: CommandUnit): boolean {
-  if (analysis.trouble !== undefined) return false
-  return (
-    analysis.segments.every(segmentLooksOnly) &&
-    !paths.some((path) => path.from === "redirect" && path.access === "write")
-  )
-}
-
 /** A segment as text for allow patterns: the program by its value, the other words as they were written. */
 export function textOfSegment(segment: Segment): string | undefined {
   return viewsOf(segment)[0]?.text
@@ -93,12 +92,6 @@ export function textOfSegment(segment: Segment): string | undefined {
 /** The same with the variables that are set in front of it. */
 export function fullTextOfSegment(segment: Segment): string | undefined {
   return viewsOf(segment).at(-1)?.text
-}
-
-function segmentLooksOnly(segment: Segment): boolean {
-  if (isReadOnly(segment)) return true
-  // The words that xargs adds are not known, so that its program must be harmless whatever they are.
-  return clearInner(segment)?.every(feedsWords(segment) ? staysReadOnly : segmentLooksOnly) ?? false
 }
 
 /** `Bash`, `Bash(*)` or `-A`: the whole command, unless a guard is set that could not see what it does. */
@@ -112,7 +105,8 @@ function broadRule({ analysis, paths }: CommandUnit, coverage: Coverage): RuleSo
   return blind || hidesFromGuards(paths, coverage) ? undefined : broad.source
 }
 
-function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
+/** One simple command, with what it runs in turn. */
+export function coverSegment(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
   const { words, assignments } = segment
   if (words.length === 0 && assignments.length === 0) return {}
   if (segment.changed !== undefined) return undefined
@@ -151,7 +145,8 @@ function coverPlainly(segment: Segment, coverage: SegmentCoverage): Covered | un
   )
 }
 
-function basesInside({ bases }: Segment, facts: PermissionFacts, folders: readonly string[]): boolean {
+/** True when wherever it may be started lies in one of the folders. */
+export function basesInside({ bases }: Segment, facts: PermissionFacts, folders: readonly string[]): boolean {
   if (bases === undefined) return false
   return bases.every((base) => {
     const real = base === facts.cwd ? base : facts.paths.get(base)?.real
@@ -222,14 +217,11 @@ function coverThrough(segment: Segment, coverage: SegmentCoverage): Covered | un
   const inner = clearInner(segment)
   if (inner === undefined) return undefined
   // The words that xargs adds are not known, so that only a rule may speak for its command.
-  return coverList(inner, feedsWords(segment) ? { ...coverage, classifier: false, mode: "none" } : coverage)
+  return coverList(inner, feedsWords(segment) ? withoutClassifier(coverage) : coverage)
 }
 
-function feedsWords({ words }: Segment): boolean {
-  return programOf(words)?.row.runs?.feeds === true
-}
-
-function clearInner(segment: Segment): readonly Segment[] | undefined {
+/** What a wrapper runs whose own words cannot change it. */
+export function clearInner(segment: Segment): readonly Segment[] | undefined {
   const through = segment.inner.find(({ clear }) => clear)
   if (through === undefined || segment.nested || !setsHarmlessly(segment)) return undefined
   const known = segment.words.slice(0, through.at).every((word) => word.value !== undefined && !word.glob)

@@ -4,9 +4,10 @@
  * Invariant: allowing never guesses; a part of a kind that nobody covers is not covered.
  */
 
-import { coverCommand, looksOnly } from "./cover-command.ts"
+import { coverCommand } from "./cover-command.ts"
 import { type Coverage, type Covered, coverPath } from "./coverage.ts"
 import type { PermissionCall } from "./decision.ts"
+import { looksOnly } from "./looks-only.ts"
 import { fitsHost, namesOf } from "./refuse.ts"
 import type { Unit, UrlUnit } from "./unit.ts"
 

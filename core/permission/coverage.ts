@@ -32,6 +32,11 @@ export interface Covered {
   rule?: RuleSource
 }
 
+/** The same, in which only rules and flags may speak. */
+export function withoutClassifier<C extends Coverage>(coverage: C): C {
+  return { ...coverage, classifier: false, mode: "none" }
+}
+
 /** Covers a path that a tool opens, or that a redirect of a command does. */
 export function coverPath(unit: PathUnit, coverage: Coverage): Covered | undefined {
   const { facts, classifier, mode } = coverage

@@ -105,3 +105,8 @@ const SED_REPLACE = /^s(?:\/[^/\\\n]*\/[^/\\\n]*\/|\|[^|\\\n]*\|[^|\\\n]*\||#[^#
 export function isPlainSed(script: string): boolean {
   return script.split(";").every((part) => SED_LINES.test(part.trim()) || SED_REPLACE.test(part.trim()))
 }
+
+/** True for xargs and its like, which add words that are not known. */
+export function feedsWords({ words }: Segment): boolean {
+  return programOf(words)?.row.runs?.feeds === true
+}

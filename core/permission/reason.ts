@@ -4,6 +4,7 @@
  * Invariant: a suggested rule fits only what was shown; where no exact one exists, none is suggested.
  */
 import type { Target } from "../tool.ts"
+import { programsToAllow, takesExactRule } from "./allowing.ts"
 import { clip } from "./clip.ts"
 import { uncovered } from "./cover.ts"
 import { textOfSegment, uncoveredParts } from "./cover-command.ts"
@@ -97,11 +98,12 @@ function hiddenPath(missing: readonly Unit[], coverage: Coverage): string | unde
   return undefined
 }
 
-function rulesFor(units: readonly Unit[], { units: missing, parts, hidden }: Missing, { call }: Coverage): string[] {
+function rulesFor(units: readonly Unit[], { units: missing, parts, hidden }: Missing, coverage: Coverage): string[] {
+  const { call } = coverage
   if (units.length === 0) return [call.tool]
   if (hidden !== undefined) return []
   const found = missing.map((unit): (string | undefined)[] => {
-    if (unit.kind === "command") return commandRules(parts.get(unit), call)
+    if (unit.kind === "command") return commandRules(parts.get(unit), coverage)
     if (unit.kind === "path") return [pathRule(unit)]
     if (unit.kind === "name") return [`${call.tool}(${escapeWildcard(unit.name)})`]
     return [unit.host === undefined ? undefined : `${call.ruleName}(domain:${unit.host})`]
@@ -113,12 +115,12 @@ function rulesFor(units: readonly Unit[], { units: missing, parts, hidden }: Mis
 
 function commandRules(
   parts: ReturnType<typeof uncoveredParts> | undefined,
-  call: PermissionCall,
+  coverage: Coverage,
 ): (string | undefined)[] {
   if (parts === undefined) return [undefined]
   const rules = parts.segments.map((segment) => {
-    const text = segment.nested ? undefined : textOfSegment(segment)
-    return text === undefined ? undefined : `${call.ruleName}(${escapeWildcard(text)})`
+    const text = takesExactRule(segment, coverage) ? textOfSegment(segment) : undefined
+    return text === undefined ? undefined : `${coverage.call.ruleName}(${escapeWildcard(text)})`
   })
   return [...rules, ...parts.files.map(pathRule)]
 }
@@ -138,9 +140,11 @@ function flagsFor({ units: missing, parts }: Missing, coverage: Coverage): strin
     if (unit.kind === "url" && unit.host !== undefined) wanted.net.push(unit.host)
     if (unit.kind !== "command") continue
     const { segments, files } = parts.get(unit) ?? { segments: [], files: [] }
-    const programs = segments.map(({ words }) => words[0]?.value)
-    if (programs.some((program) => program === undefined)) return []
-    wanted.run.push(...(programs as string[]))
+    for (const segment of segments) {
+      const programs = programsToAllow(segment, unit, coverage)
+      if (programs === undefined) return []
+      wanted.run.push(...programs)
+    }
     for (const path of files) addPath(path)
   }
   return Object.entries(wanted).flatMap(([kind, values]) =>

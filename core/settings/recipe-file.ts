@@ -12,6 +12,9 @@ import type { ScopeFolders } from "./scopes.ts"
 /** Recipe files end like this; their tests do not count. */
 const RECIPE_ENDING = /(?<!\.test|\.d)\.([mc]?[jt]s|ya?ml)$/
 
+/** Tables of decisions lie beside recipes, and are none. */
+const TABLE_ENDING = /\.permissions\.ya?ml$/
+
 /** Where a recipe was found; `path`: it was named by its path. */
 export type RecipeOrigin = "path" | "user" | "project" | "shipped" | "plugin"
 
@@ -80,7 +83,7 @@ function recipeFiles({ folders, shipped, trust }: FindRecipeOptions): RecipeFile
 
 function recipesIn(folder: string, from: RecipeFile["from"]): RecipeFile[] {
   try {
-    const names = readdirSync(folder).filter((name) => RECIPE_ENDING.test(name))
+    const names = readdirSync(folder).filter((name) => RECIPE_ENDING.test(name) && !TABLE_ENDING.test(name))
     return names.sort().map((name) => ({ file: join(folder, name), from }))
   } catch {
     return []

@@ -211,6 +211,30 @@ describe("sous check", () => {
   })
 })
 
+describe("sous check of rules and plugins", () => {
+  it("fails for a guard with which no run would start", async () => {
+    place.put("project/.sous/settings.json", '{"permissions":{"deny":["Bash(ls"]}}')
+    const { code, stdout } = await place.run(["check", "--json"])
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, code: "PERMISSION_RULE_INVALID", mend: 'write "Bash(ls)"' })
+  })
+
+  it("warns of a rule that fits nothing, and fails for a plugin that is left out", async () => {
+    place.put("project/.sous/settings.json", '{"permissions":{"deny":["Bsh(ls)"]}}')
+    const warned = await place.run(["check"])
+    expect(warned).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^warning {2}The deny rule "Bsh\(ls\)" .*"Bash"/),
+    })
+    place.put("project/guard.mjs", 'export default { name: "guard", hooks: { PreToolUs: () => {} } }')
+    const { code, stdout } = await place.run(["check", "--plugin", "./guard.mjs"])
+    expect(code).toBe(1)
+    expect(stdout).toContain(
+      'error    Plugin left out: Cannot register a hook of plugin "guard": there is no event "PreToolUs"',
+    )
+  })
+})
+
 describe("a run", () => {
   const TURNS = `turns:\n  - tool: { Bash: { command: ls } }\n  - text: done\n`
   const run = (...args: string[]) => place.run(["-p", "go", "--model", "script:turns.yaml", "--trust", ...args])

@@ -35,9 +35,11 @@ test("findRecipe() finds a bare name in the user's folder and among the shipped 
   const mine = put("user/recipes/mine.yaml")
   const green = put("shipped/green.ts")
   put("shipped/green.test.ts")
+  put("shipped/green.permissions.yaml")
   expect(findRecipe("mine", options)).toEqual({ file: mine, from: "user" })
   expect(findRecipe("green", options)).toEqual({ file: green, from: "shipped" })
   expect(findRecipe("green.test", options)).toBeUndefined()
+  expect(findRecipe("green.permissions", options)).toBeUndefined()
 })
 
 test("findRecipe() reaches a project's recipes only with trust, and the refusal says so", () => {
