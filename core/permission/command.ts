@@ -13,7 +13,7 @@ import { useWalker } from "./shell-word.ts"
 /** Longer commands are never allowed without a question, in characters. */
 const MAX_COMMAND_CHARS = 10_000
 /** What is kept of commands that were taken apart, in characters; what hangs on each takes a multiple of it. */
-const MAX_CACHED_CHARS = 50_000
+const MAX_CACHED_CHARS = 400_000
 /** What a short command counts for. */
 const MIN_CACHED_CHARS = 500
 /** Parentheses in parentheses; the parser takes each level apart again. */
