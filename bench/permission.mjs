@@ -45,7 +45,7 @@ const command = (name) => `cd src && npm test -- --grep "${name}" | tee ../${nam
 /** A command that was taken apart before, and one that nobody has seen. */
 async function measureDecide() {
   const { createCall, decide, resolveTargets, compileRules, shell } = await load()
-  const [cwd, home] = ["/work/project", "/home/me"]
+  const [cwd, home] = ["/srv/project", "/home/me"]
   const rules = compileRules([...RULES, { text: "Bash(npm test *)", behavior: "allow", scope: "project" }], {
     cwd,
     home,

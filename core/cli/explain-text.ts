@@ -34,7 +34,7 @@ export function formatDecision(
 
 const LABEL = 13
 
-/** `project, /work/.sous/settings.json:3:15`. */
+/** `project, /srv/app/.sous/settings.json:3:15`. */
 export function placeOf({ scope, file, line, column, by }: RuleSource): string {
   const who = by === undefined ? scope : `${scope} ${by}`
   const place = [file, line, column].filter((part) => part !== undefined).join(":")
