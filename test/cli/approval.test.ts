@@ -3,22 +3,19 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { createCommand, type Place } from "./command.ts"
+import { afterEach, describe, expect, test } from "vitest"
+import { type Place, useCommand } from "./command.ts"
 import { hasTmux, openTerminal, type Terminal } from "./tmux.ts"
 
-let command: ReturnType<typeof createCommand>
 let place: Place
 let terminal: Terminal
-beforeAll(() => {
-  if (hasTmux) command = createCommand()
-}, 60_000)
-afterAll(() => command?.remove())
-beforeEach(() => {
-  if (!hasTmux) return
-  place = command.place()
-  terminal = openTerminal(place)
-})
+useCommand(
+  (fresh) => {
+    place = fresh
+    terminal = openTerminal(place)
+  },
+  { when: hasTmux },
+)
 afterEach(() => terminal?.close())
 
 type Turn = { run?: string; plan?: string; expect?: string; text?: string }

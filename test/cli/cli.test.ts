@@ -5,18 +5,12 @@ import { spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { createCommand, finished, type Place } from "./command.ts"
+import { beforeEach, describe, expect, it } from "vitest"
+import { finished, type Place, useCommand } from "./command.ts"
 
-let command: ReturnType<typeof createCommand>
 let place: Place
-
-beforeAll(() => {
-  command = createCommand()
-}, 60_000)
-afterAll(() => command?.remove())
-beforeEach(() => {
-  place = command.place()
+useCommand((fresh) => {
+  place = fresh
 })
 
 /** A recipe of one command; `head` is more YAML on top. YAML loads faster than TypeScript. */

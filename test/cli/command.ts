@@ -6,6 +6,7 @@ import { once } from "node:events"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { afterAll, beforeAll, beforeEach } from "vitest"
 import { createStage } from "../package/stage.ts"
 
 export interface Ended {
@@ -41,8 +42,20 @@ export interface Place {
   env: Record<string, string>
 }
 
+/** Builds the command before the tests of a file, and hands out a fresh place before each; takes all away at the end. */
+export function useCommand(begin: (place: Place) => void, { when = true } = {}): void {
+  let command: ReturnType<typeof createCommand> | undefined
+  beforeAll(() => {
+    if (when) command = createCommand()
+  }, 60_000)
+  afterAll(() => command?.remove())
+  beforeEach(() => {
+    if (command !== undefined) begin(command.place())
+  })
+}
+
 /** Builds the command once; `remove` takes it and every place away. */
-export function createCommand(): { place(): Place; remove(): void } {
+function createCommand(): { place(): Place; remove(): void } {
   const stage = createStage()
   const folders: string[] = []
   return {

@@ -4,18 +4,12 @@
 import { once } from "node:events"
 import { readFileSync, symlinkSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { createCommand, finished, type Place } from "./command.ts"
+import { describe, expect, it } from "vitest"
+import { finished, type Place, useCommand } from "./command.ts"
 
-let command: ReturnType<typeof createCommand>
 let place: Place
-
-beforeAll(() => {
-  command = createCommand()
-}, 60_000)
-afterAll(() => command?.remove())
-beforeEach(() => {
-  place = command.place()
+useCommand((fresh) => {
+  place = fresh
 })
 
 const SETTINGS = `{

@@ -3,18 +3,12 @@
  */
 import { chmodSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { createCommand, type Place } from "./command.ts"
+import { describe, expect, it } from "vitest"
+import { type Place, useCommand } from "./command.ts"
 
-let command: ReturnType<typeof createCommand>
 let place: Place
-
-beforeAll(() => {
-  command = createCommand()
-}, 60_000)
-afterAll(() => command?.remove())
-beforeEach(() => {
-  place = command.place()
+useCommand((fresh) => {
+  place = fresh
 })
 
 const GUARD = `input=$(cat)

@@ -4,17 +4,12 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { createCommand, type Place } from "./command.ts"
+import { describe, expect, test } from "vitest"
+import { type Place, useCommand } from "./command.ts"
 
-let command: ReturnType<typeof createCommand>
 let place: Place
-beforeAll(() => {
-  command = createCommand()
-}, 60_000)
-afterAll(() => command?.remove())
-beforeEach(() => {
-  place = command.place()
+useCommand((fresh) => {
+  place = fresh
 })
 
 /** Lists for a machine. */

@@ -2,18 +2,12 @@
  * `sous test` from outside: tables and test files, what is printed about them, and the exit code.
  */
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { createCommand, type Place } from "./command.ts"
+import { describe, expect, it } from "vitest"
+import { type Place, useCommand } from "./command.ts"
 
-let command: ReturnType<typeof createCommand>
 let place: Place
-
-beforeAll(() => {
-  command = createCommand()
-}, 60_000)
-afterAll(() => command?.remove())
-beforeEach(() => {
-  place = command.place()
+useCommand((fresh) => {
+  place = fresh
 })
 
 const RIGHT = `- { command: git push, expect: ask, because: no rule names it }
