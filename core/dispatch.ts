@@ -8,6 +8,7 @@
 
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
 import { suggest } from "./error.ts"
+import { untilAborted } from "./patience.ts"
 import { createCall } from "./permission/explain.ts"
 import { createReadGuard } from "./permission/read-guard.ts"
 import { createWebRules } from "./permission/web.ts"
@@ -111,6 +112,9 @@ function findTool(scope: AgentScope, use: ToolUse): Tool {
   throw new Refusal(`There is no tool "${use.name}": ${mend}`, "tool")
 }
 
+/** How long a tool may take to end by itself after an abort, ms; then its call is given up. */
+const ABORT_GRACE_MS = 4000
+
 async function execute(
   scope: AgentScope,
   tool: Tool,
@@ -118,13 +122,16 @@ async function execute(
   judged: NonNullable<ToolContext["judged"]>,
 ): Promise<Executed> {
   if (scope.signal.aborted) throw new Refusal(interruptedText("before"), "cancelled")
+  const patience = untilAborted(scope.signal, { graceMs: ABORT_GRACE_MS })
   try {
     const running = consume(tool.execute(use.input, createToolContext(scope, tool, use, judged)), scope, use)
-    return { output: await untilAborted(running, scope.signal) }
+    return { output: await Promise.race([running, patience.over]) }
   } catch (error) {
     if (scope.signal.aborted) throw new Refusal(interruptedText("while"), "cancelled", { cause: error })
     const reason = error instanceof Error ? error.message : String(error)
     return { output: { content: `${use.name} failed: ${reason}`, isError: true }, threw: reason }
+  } finally {
+    patience.forget()
   }
 }
 
@@ -141,27 +148,6 @@ async function consume(
     else output = item
   }
   return output
-}
-
-/** How long a tool may take to end by itself after an abort, ms; then its call is given up. */
-const ABORT_GRACE_MS = 4000
-
-async function untilAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = () => {}
-  let timer: NodeJS.Timeout | undefined
-  const givenUp = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      timer = setTimeout(() => reject(new Error("The call did not end when it was aborted")), ABORT_GRACE_MS)
-    }
-    if (signal.aborted) onAbort()
-    else signal.addEventListener("abort", onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([running, givenUp])
-  } finally {
-    signal.removeEventListener("abort", onAbort)
-    clearTimeout(timer)
-  }
 }
 
 function createToolContext(

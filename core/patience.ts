@@ -19,3 +19,34 @@ export async function within<T>(ms: number, what: string, work: () => T | Promis
     clearTimeout(timer)
   }
 }
+
+/** What is no longer waited for once a signal was aborted. */
+export interface Patience {
+  /** Rejects with the signal's reason when its time is over. */
+  over: Promise<never>
+  /** Ends the waiting. */
+  forget(): void
+}
+
+/** Waits with a signal: `graceMs` after its abort the patience is over. Call `forget` whatever happens. */
+export function untilAborted(signal: AbortSignal, { graceMs = 0 } = {}): Patience {
+  let timer: NodeJS.Timeout | undefined
+  let onAbort = () => {}
+  const over = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      if (graceMs === 0) reject(signal.reason)
+      else timer = setTimeout(() => reject(signal.reason), graceMs)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener("abort", onAbort, { once: true })
+  })
+  // Nobody may be waiting yet, or any more.
+  over.catch(() => {})
+  return {
+    over,
+    forget() {
+      signal.removeEventListener("abort", onAbort)
+      clearTimeout(timer)
+    },
+  }
+}

@@ -5,6 +5,7 @@
  * A question of a rule, a protected path or a hook never comes here.
  */
 import { askModel } from "./ask-model.ts"
+import { untilAborted } from "./patience.ts"
 import type { Decision, PermissionFacts } from "./permission/decision.ts"
 import { describeForSafety } from "./permission/safety-call.ts"
 import type { Judged } from "./permit.ts"
@@ -50,12 +51,15 @@ async function classify(scope: AgentScope, call: SafetyCall): Promise<SafetyAnsw
     () => {},
   )
   const signal = AbortSignal.any([scope.signal, late.signal])
+  const patience = untilAborted(signal)
   try {
-    return await untilAborted(() => askAll(scope, call, signal), signal)
+    signal.throwIfAborted()
+    return await Promise.race([askAll(scope, call, signal), patience.over])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     return { kind: "stop", reason: `it gave no answer (${why})` }
   } finally {
+    patience.forget()
     settled.abort()
   }
 }
@@ -81,21 +85,4 @@ function readAnswer(answer: SafetyAnswer): SafetyAnswer {
   if (answer?.kind === "allow") return answer
   const reason = answer?.kind === "stop" && typeof answer.reason === "string" ? answer.reason : ""
   return { kind: "stop", reason: reason === "" ? "it gave no reason" : reason }
-}
-
-async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener("abort", onAbort, { once: true })
-  })
-  const working = work()
-  // What is late is left alone.
-  working.catch(() => {})
-  try {
-    return await Promise.race([working, aborted])
-  } finally {
-    signal.removeEventListener("abort", onAbort)
-  }
 }

@@ -11,6 +11,7 @@ import type { EventBody } from "./event.ts"
 import type { Loop, LoopState } from "./loop-state.ts"
 import type { Usage } from "./message.ts"
 import { createModelFault, isModelFault, type ModelFault } from "./model.ts"
+import { untilAborted } from "./patience.ts"
 import { costOf } from "./recipe/spend.ts"
 import { type Answer, type Progress, readAnswer } from "./stream.ts"
 
@@ -39,7 +40,7 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
   const early = createEarlyCalls(scope)
   try {
     const streamed = model.stream(conversation.request(reservation.maxOutput), { signal: scope.signal })
-    const events = untilAborted(streamed, scope.signal)
+    const events = whileWaitedFor(streamed, scope.signal)
     const written = conversation.flush()
     // Awaited below; until then a disk that is full must not end the process.
     written.catch(() => {})
@@ -64,27 +65,17 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
 const ABORT_GRACE_MS = 2000
 
 /** The same events; a stream that does not heed the abort is not waited for. */
-async function* untilAborted<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+async function* whileWaitedFor<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = events[Symbol.asyncIterator]()
-  let timer: NodeJS.Timeout | undefined
-  let onAbort = () => {}
-  const givenUp = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      timer = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS)
-    }
-    if (signal.aborted) onAbort()
-    else signal.addEventListener("abort", onAbort, { once: true })
-  })
-  givenUp.catch(() => {})
+  const patience = untilAborted(signal, { graceMs: ABORT_GRACE_MS })
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), givenUp])
+      const next = await Promise.race([iterator.next(), patience.over])
       if (next.done) return
       yield next.value
     }
   } finally {
-    signal.removeEventListener("abort", onAbort)
-    clearTimeout(timer)
+    patience.forget()
     void Promise.resolve(iterator.return?.()).catch(() => {})
   }
 }
