@@ -10,6 +10,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { KitParts } from "./kit.ts"
 import type { PermissionFacts } from "./permission/decision.ts"
+import { dataFolderFor } from "./session/store.ts"
 import { resolveWritten, scopeFolders } from "./settings/scopes.ts"
 
 /** What the permission layer knows about folders, for the whole run. */
@@ -43,7 +44,7 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
     home,
     roots: [cwd, ...found.map(({ folder }) => folder)],
     namedRoots: found.filter(({ isNamed }) => isNamed).map(({ folder }) => folder),
-    stateFolders: await Promise.all([state, managed].map(real)),
+    stateFolders: await Promise.all([state, dataFolderFor(options.env, options.home), managed].map(real)),
     configures: user === undefined ? [] : [await real(user)],
     hookFiles: await hookFiles(kit, { cwd, home }),
     ...(root === undefined ? {} : { project: root }),

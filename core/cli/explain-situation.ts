@@ -10,7 +10,7 @@ import { createDiskLook, type Disk, followNow } from "../permission/disk.ts"
 import type { ExplainOptions } from "../permission/explain.ts"
 import { resolvePath } from "../permission/path.ts"
 import { compileRules, type RuleSet } from "../permission/rule.ts"
-import { stateFolderFor } from "../session/store.ts"
+import { dataFolderFor, stateFolderFor } from "../session/store.ts"
 import { modeOf } from "../settings/merge.ts"
 import { MODE_NAMES } from "../settings/schema.ts"
 import { fixedFolders, homeFolder, resolveWritten } from "../settings/scopes.ts"
@@ -199,6 +199,7 @@ export async function findFolders(options: {
     if (isNamed) namedRoots.push(found)
   }
   const { managed, user } = fixedFolders({ env, home: options.home })
-  const stateFolders = [await real(stateFolderFor(env, options.home)), await real(managed)]
+  const own = [stateFolderFor(env, options.home), dataFolderFor(env, options.home), managed]
+  const stateFolders = await Promise.all(own.map(real))
   return { cwd, home, roots, namedRoots, readRoots: [], stateFolders, configures: user ? [await real(user)] : [] }
 }

@@ -62,8 +62,7 @@ type Found = { recipe: Recipe; from: RecipeOrigin }
 
 async function findAndLoad(kit: Kit, { line, host, loaded, cwd }: Session): Promise<Found> {
   const [word = ""] = line.args
-  const { trust } = line.values
-  const options = { cwd, folders: loaded.folders, shipped: host.packageFile("recipes"), trust }
+  const options = { cwd, folders: loaded.folders, shipped: host.packageFile("recipes"), trust: loaded.trust.isTrusted }
   const found = findRecipe(word, options)
   if (found) return { recipe: await loadRecipe(found.file, host.loadOptions()), from: found.from }
   const recipe = kit.recipe(word)

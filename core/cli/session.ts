@@ -30,7 +30,8 @@ export async function openSession(line: CommandLine, host: Host): Promise<Sessio
   const { env } = host
   const [cwd, home] = [await host.cwd(), homeFolder(env)]
   const { settings, trust } = values
-  const loaded = await loadSettings({ cwd, env, flags: settingsOfFlags(values), home, settings, trust })
+  const load = (file: string) => loadModule(file, host.loadOptions())
+  const loaded = await loadSettings({ cwd, env, flags: settingsOfFlags(values), home, settings, trust, load })
   const user = { isRoot: host.isRoot, isSandbox: env.IS_SANDBOX === "1" }
   checkBypass(loaded.settings.permissions.defaultMode, values, user)
   return { line, host, loaded, asker: await host.openAsker(), cwd, home }
@@ -40,12 +41,12 @@ export async function openSession(line: CommandLine, host: Host): Promise<Sessio
 export async function withKit<T>(session: Session, work: (kit: Kit) => Promise<T>): Promise<T> {
   const { line, host, loaded, cwd, home } = session
   const { env } = host
-  const { trust, strict = !["", "0", "false"].includes(env.CI ?? "") } = line.values
+  const { strict = !["", "0", "false"].includes(env.CI ?? "") } = line.values
   const optional = await host.optionalPlugins()
   const load = async (file: string) => await (optional[file]?.() ?? loadModule(file, host.loadOptions()))
   const [shipped, own] = await Promise.all([
     host.shippedPlugins(),
-    loadScopePlugins(loaded, load, { home, trust, strict, shipped: Object.keys(optional) }),
+    loadScopePlugins(loaded, load, { home, strict, shipped: Object.keys(optional) }),
   ])
   const kit = await createKit({
     plugins: [...shipped, ...own.plugins],

@@ -23,9 +23,20 @@ const NAME_LENGTH = 40
  * the system's temporary folder. Source: XDG Base Directory Specification 0.8 (a relative value is ignored).
  */
 export function stateFolderFor(env: Readonly<Record<string, string | undefined>>, home: string | undefined): string {
-  const configured = env.XDG_STATE_HOME
+  return ownFolder(env.XDG_STATE_HOME, home && join(home, ".local", "state"))
+}
+
+/**
+ * The folder of packs and of copies of what was trusted, absolute: `$XDG_DATA_HOME/sous`, `~/.local/share/sous`, or as
+ * the state folder. Source: the same.
+ */
+export function dataFolderFor(env: Readonly<Record<string, string | undefined>>, home: string | undefined): string {
+  return ownFolder(env.XDG_DATA_HOME, home && join(home, ".local", "share"))
+}
+
+function ownFolder(configured: string | undefined, usual: string | undefined): string {
   if (configured !== undefined && isAbsolute(configured)) return join(configured, "sous")
-  if (home !== undefined && isAbsolute(home)) return join(home, ".local", "state", "sous")
+  if (usual !== undefined && isAbsolute(usual)) return join(usual, "sous")
   return join(tmpdir(), `sous-${process.getuid?.() ?? "user"}`)
 }
 

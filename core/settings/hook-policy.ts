@@ -7,7 +7,7 @@
 import { type HookSource, placeOf } from "../hook-source.ts"
 import type { Origin } from "../permission/decision.ts"
 import type { HookDraft } from "./hook-entry.ts"
-import { SETTINGS_SCOPES, type SettingsSource } from "./merge.ts"
+import { rankSources, type SettingsSource } from "./merge.ts"
 import { needsTrust } from "./trust.ts"
 
 /** What the settings of all scopes say about hooks. */
@@ -26,7 +26,7 @@ type Rows = readonly SettingsSource[]
 
 /** Reads the policy off the settings; what nobody has trusted is to be left out of them before. */
 export function hookPolicy(sources: Rows): HookPolicy {
-  const ranked = [...sources].sort((a, b) => SETTINGS_SCOPES.indexOf(a.scope) - SETTINGS_SCOPES.indexOf(b.scope))
+  const ranked = rankSources(sources)
   const off = ranked.find(({ values }) => values.disableAllHooks !== undefined)
   const managedOnly = ranked.find(({ scope, values }) => scope === "managed" && values.allowManagedHooksOnly)
   return {

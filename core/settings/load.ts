@@ -7,11 +7,14 @@
 import { readdirSync, realpathSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
+import { dataFolderFor, stateFolderFor } from "../session/store.ts"
 import { checkSettings } from "./check.ts"
 import { parseDocument } from "./document.ts"
+import type { HookFile } from "./hook-entry.ts"
 import type { ConfiguredHooks, HookFilePlace } from "./hook-load.ts"
-import { type EffectiveSettings, mergeSettings, type SettingsScope, type SettingsSource } from "./merge.ts"
+import { type EffectiveSettings, mergeSettings, rankSources, type SettingsScope, type SettingsSource } from "./merge.ts"
 import { pluginsIn } from "./plugin-file.ts"
+import { type ProjectTrust, settleTrust } from "./project-trust.ts"
 import type { Settings } from "./schema.ts"
 import { homeFolder, resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
 import { isThere, readNamedText, readSettingsText } from "./text-file.ts"
@@ -22,8 +25,14 @@ export interface LoadSettingsOptions extends ScopeOptions {
   settings?: string | readonly string[] | undefined
   /** What the flags set; beats `settings` within the CLI scope. */
   flags?: Settings | undefined
-  /** The project is trusted for this start. Default false. */
+  /** The project is trusted for this start. Default: if a person trusted what it brings. */
   trust?: boolean | undefined
+  /** Where trust is kept; absolute. Default: from env and home, as a kit's. */
+  state?: string | undefined
+  /** Where copies of what is trusted are kept; absolute. Default: from env and home. */
+  data?: string | undefined
+  /** Loads settings that are code, by their file (absolute): what the module exports. Left out: there can be none. */
+  load?: ((file: string) => Promise<unknown>) | undefined
 }
 
 export interface LoadedSettings {
@@ -32,6 +41,9 @@ export interface LoadedSettings {
   /** The files that were read. */
   files: { scope: SettingsScope; file: string }[]
   hooks: ConfiguredHooks
+  trust: ProjectTrust
+  /** The settings of each file, strongest first, as they count; with what does not. */
+  sources: readonly SettingsSource[]
   /** One sentence each; one of them names all that was left out of a project that nobody trusts. */
   warnings: string[]
 }
@@ -51,18 +63,28 @@ export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSe
   }
   const hookFiles = hookFilesOf(folders)
   warnings.push(...hookFilesElsewhere(options.cwd, hookFiles))
-  const settleHooks = await readHooks(sources, hookFiles)
-  const trust = options.trust ?? false
+  const hooksFound = await readHooks(sources, hookFiles)
+  const trust = await settleTrust({
+    root: folders.root,
+    sources: sources.filter(({ scope }) => needsTrust(scope)),
+    hooks: hooksFound.files.filter(({ scope }) => needsTrust(scope)),
+    code: [],
+    state: options.state ?? stateFolderFor(options.env, options.home),
+    data: options.data ?? dataFolderFor(options.env, options.home),
+    forStart: options.trust ?? false,
+  })
   const untrusted = () => [...leaveOutUntrusted(sources), ...hooksLeftOut(hookFiles), ...pluginsLeftOut(folders)]
-  const leftOut = trust ? [] : untrusted()
+  const leftOut = trust.isTrusted ? [] : untrusted()
   if (leftOut.length > 0) warnings.push(trustWarning(leftOut))
-  const hooks = settleHooks(sources, { trust })
+  const hooks = hooksFound.settle(sources, { trust: trust.isTrusted })
   const files = [...sources, ...hookFiles]
   return {
     settings: mergeSettings(sources),
     folders,
     files: files.flatMap(({ scope, file }) => (file === undefined ? [] : [{ scope, file }])),
     hooks,
+    trust,
+    sources: rankSources(sources),
     warnings: [...warnings, ...hooks.warnings],
   }
 }
@@ -131,16 +153,19 @@ function hookFilesElsewhere(cwd: string, known: readonly HookFilePlace[]): strin
   return [`"${file}" is not read: it lies beside no .git, .sous or .claude, so its folder is no project's root`]
 }
 
-/** Reads the hooks as they stand; what comes back says of each whether it may run, once trust has been settled. */
-async function readHooks(sources: readonly SettingsSource[], files: readonly HookFilePlace[]) {
-  type Settle = (settings: readonly SettingsSource[], options: { trust: boolean }) => ConfiguredHooks
-  const none: Settle = () => ({ sources: [], notRaised: [], warnings: [] })
-  if (files.length === 0 && sources.every(({ values }) => !HOOK_KEYS.some((key) => values[key] !== undefined)))
-    return none
+interface HooksFound {
+  files: readonly HookFile[]
+  /** Says of each whether it may run, once trust has been settled. */
+  settle(settings: readonly SettingsSource[], options: { trust: boolean }): ConfiguredHooks
+}
+
+/** Reads the hooks as they stand. */
+async function readHooks(sources: readonly SettingsSource[], places: readonly HookFilePlace[]): Promise<HooksFound> {
+  if (places.length === 0 && sources.every(({ values }) => !HOOK_KEYS.some((key) => values[key] !== undefined)))
+    return { files: [], settle: () => ({ sources: [], notRaised: [], warnings: [] }) }
   const { findHooks, settleHooks } = await import("./hook-load.ts")
-  const found = await findHooks(sources, files)
-  const settle: Settle = (settings, options) => settleHooks(found, settings, options)
-  return settle
+  const files = await findHooks(sources, places)
+  return { files, settle: (settings, options) => settleHooks(files, settings, options) }
 }
 
 /** Keys by which settings speak of hooks. */

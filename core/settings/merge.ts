@@ -22,8 +22,21 @@ export interface SettingsSource {
   /** What relative paths in it are relative to, absolute. */
   base: string
   values: Settings
+  /** Whose file it is. Left out: one of ours. */
+  dialect?: "claude-code"
+  /** What stands in it and does not count. */
+  ignored?: readonly IgnoredValue[]
   /** Where a key or a list's entry stands, counting from 1. */
   at?(path: readonly (string | number)[]): { line: number; column: number } | undefined
+}
+
+/** A value of a file that does not count. */
+export interface IgnoredValue {
+  /** Dotted, as in the file. */
+  path: string
+  value: unknown
+  /** One clause. */
+  reason: string
 }
 
 /** A value with the place that set it. */
@@ -32,6 +45,21 @@ export interface Placed {
   origin: Origin
   /** What a relative path is relative to, absolute. */
   base: string
+}
+
+/** A plugin that settings ask for. */
+export interface PlacedPlugin extends Placed {
+  /** `process`: in a process of its own. Left out: what is usual where it comes from. */
+  isolation?: "process" | "none"
+  /** Nothing starts without it. */
+  required?: boolean
+  /** What becomes of a tool whose name is taken. Default: an error. */
+  collision?: "error" | "prefix"
+}
+
+/** A pack that settings ask for; `value` is its source. */
+export interface PlacedPack extends Placed {
+  name: string
 }
 
 /** What is in force. */
@@ -50,7 +78,9 @@ export interface EffectiveSettings {
     denialLimit: number
   }
   env: Record<string, string>
-  plugins: Placed[]
+  plugins: PlacedPlugin[]
+  /** By name, the strongest scope's where several set one. */
+  packs: PlacedPack[]
   pluginSettings: Record<string, Record<string, unknown>>
   budget: Budget
   prices: Record<string, Price>
@@ -60,7 +90,7 @@ export interface EffectiveSettings {
 
 /** Adds up the settings of several scopes, in whatever order they are given. */
 export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSettings {
-  const ranked = [...sources].sort((a, b) => SETTINGS_SCOPES.indexOf(a.scope) - SETTINGS_SCOPES.indexOf(b.scope))
+  const ranked = rankSources(sources)
   const origins = new Map<string, Origin>()
   const merged = new Map(settingsKeys().map((key) => [key.path, mergeKey(key, ranked, origins)]))
   const one = <T>(path: string) => merged.get(path) as T
@@ -84,12 +114,18 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
       denialLimit: one("permissions.denialLimit"),
     }),
     env: one("env") ?? {},
-    plugins: placed("plugins"),
+    plugins: placePlugins(ranked),
+    packs: placePacks(ranked),
     pluginSettings: one("pluginSettings") ?? {},
     budget: given({ ...budget, minutes: one("budget.minutes") }),
     prices: one("prices") ?? {},
     origins,
   }) as EffectiveSettings
+}
+
+/** Strongest scope first; those of one scope stay in the order in which they are given. */
+export function rankSources(sources: readonly SettingsSource[]): SettingsSource[] {
+  return [...sources].sort((a, b) => SETTINGS_SCOPES.indexOf(a.scope) - SETTINGS_SCOPES.indexOf(b.scope))
 }
 
 /** `manual` is the other name of `default`. */
@@ -123,6 +159,26 @@ function placeEntries(
   return values.flatMap((value, index) =>
     value === undefined ? [] : [{ value, origin: originOf(source, [...keys, index]), base: source.base }],
   )
+}
+
+function placePlugins(ranked: readonly SettingsSource[]): PlacedPlugin[] {
+  return ranked.flatMap((source) =>
+    (source.values.plugins ?? []).map((entry, index) => {
+      const { plugin, ...options } = typeof entry === "string" ? { plugin: entry } : entry
+      return { value: plugin, origin: originOf(source, ["plugins", index]), base: source.base, ...given(options) }
+    }),
+  )
+}
+
+function placePacks(ranked: readonly SettingsSource[]): PlacedPack[] {
+  const packs = new Map<string, PlacedPack>()
+  for (const source of ranked) {
+    for (const [name, value] of Object.entries(source.values.packs ?? {})) {
+      if (!packs.has(name))
+        packs.set(name, { name, value, origin: originOf(source, ["packs", name]), base: source.base })
+    }
+  }
+  return [...packs.values()]
 }
 
 function originOf(source: SettingsSource, path: readonly (string | number)[]): Origin {

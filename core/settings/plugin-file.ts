@@ -13,6 +13,7 @@ import type { Origin } from "../permission/decision.ts"
 import type { Plugin } from "../plugin.ts"
 import { checkPlugin } from "../registry.ts"
 import type { EffectiveSettings } from "./merge.ts"
+import type { ProjectTrust } from "./project-trust.ts"
 import { resolveWritten, type ScopeFolders } from "./scopes.ts"
 
 /** A plugin to load. */
@@ -26,8 +27,8 @@ export interface PluginFile {
 
 interface FindOptions {
   home?: string | undefined
-  /** The project is trusted for this start. Default false. */
-  trust?: boolean | undefined
+  /** Whether plugins of the project count, and where they are loaded from. Left out: they do not. */
+  trust?: Pick<ProjectTrust, "isTrusted" | "copyOf"> | undefined
   /** Names of plugins that lie in no file: they are asked for by these. */
   shipped?: readonly string[] | undefined
 }
@@ -52,11 +53,11 @@ const PLUGIN_ENDING = /(?<!\.d|\.test)\.[mc]?[jt]s$/
  * command line names, its SousError is thrown.
  */
 export async function loadScopePlugins(
-  { settings, folders }: { settings: EffectiveSettings; folders: ScopeFolders },
+  { settings, folders, trust }: { settings: EffectiveSettings; folders: ScopeFolders; trust: ProjectTrust },
   load: (file: string) => Promise<unknown>,
-  options: FindOptions & { strict?: boolean | undefined } = {},
+  options: Omit<FindOptions, "trust"> & { strict?: boolean | undefined } = {},
 ): Promise<{ plugins: Plugin[]; reports: PluginReport[] }> {
-  const { loaded, failed } = await loadPlugins(findPlugins(settings, folders, options), load)
+  const { loaded, failed } = await loadPlugins(findPlugins(settings, folders, { ...options, trust }), load)
   // Who names a plugin for this very start counts on it: a misspelt guard must not be a smaller guard.
   const fatal = failed.find(({ isNamed }) => options.strict || isNamed)
   if (fatal) throw fatal.fault
@@ -75,7 +76,7 @@ export function findPlugins(
   const named = settings.plugins.map(({ value, origin, base }) => locate(value, { origin, base, ...options }))
   const lying = [
     ...pluginsIn(folders.managed, { scope: "managed" }),
-    ...(options.trust ? pluginsIn(folders.project, { scope: "project" }) : []),
+    ...(options.trust?.isTrusted ? pluginsIn(folders.project, { scope: "project" }) : []),
     ...pluginsIn(folders.user, { scope: "user" }),
   ]
   const seen = new Set<string>()

@@ -24,8 +24,6 @@ export interface KeyMark {
 /** The marks, by schema. */
 export const KEY_MARKS = z.registry<KeyMark>()
 
-/** Every effort, least first. */
-
 /** Every permission mode, and `manual`, the other name of `default`. */
 export const MODE_NAMES = [
   "default",
@@ -70,6 +68,14 @@ const permissions = z.strictObject({
     "Folders that belong to the work beside the current one; relative to the project, or starting with ~/.",
     { merge: "union", trust: "widens" },
   ),
+  disableBypassPermissionsMode: key(z.literal("disable"), "Nobody can start in the mode bypassPermissions.", {
+    merge: "tighten",
+    trust: "tightens",
+  }),
+  disableAutoMode: key(z.literal("disable"), "Nobody can start in the mode auto.", {
+    merge: "tighten",
+    trust: "tightens",
+  }),
   denialLimit: key(z.int().positive(), "Denials in a row after which a run with nobody to ask stops.", {
     merge: "tighten",
     trust: "tightens",
@@ -89,6 +95,32 @@ const budget = z.strictObject({
   }),
   minutes: key(z.number().positive(), "Minutes that a run may take.", { merge: "replace", trust: "widens" }),
 })
+
+const compat = z.strictObject({
+  claude: key(z.boolean(), "Settings in .claude folders, and those of the organisation beside them, are read.", {
+    merge: "replace",
+    trust: "widens",
+    default: true,
+  }),
+})
+
+const pluginOptions = z.strictObject({
+  plugin: z.string().min(1).describe("What to load: as an entry that is a string alone."),
+  isolation: z
+    .enum(["process", "none"])
+    .optional()
+    .describe("process: it runs in a process of its own, with its declared capabilities and no more."),
+  required: z.boolean().optional().describe("Nothing starts without it."),
+  collision: z
+    .enum(["error", "prefix"])
+    .optional()
+    .describe("What becomes of a tool whose name is taken: an error, or it is called plugin__Tool."),
+})
+
+/** Names of packs are those of npm. Source: https://docs.npmjs.com/cli/configuring-npm/package-json#name */
+const packName = z
+  .string()
+  .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, "expected the name of a pack")
 
 /** The settings of one file. */
 export const settingsSchema = z.strictObject({
@@ -111,10 +143,16 @@ export const settingsSchema = z.strictObject({
     { merge: "union", trust: "widens" },
   ),
   plugins: key(
-    z.array(z.string().min(1)),
+    z.array(z.union([z.string().min(1), pluginOptions])),
     "Plugins to load: names of installed packages, and paths that start with ./, / or ~/ (relative to the project).",
     { merge: "union", trust: "widens" },
   ),
+  packs: key(
+    z.record(packName, z.string().min(1)),
+    'Packs by name, each with its source: "npm:name@range", "github:owner/repo#ref", "git+https://…", "./folder", "./file.tgz".',
+    { merge: "union", trust: "widens" },
+  ),
+  compat: compat.describe("What is read of other tools' files.").optional(),
   pluginSettings: key(
     z.record(z.string(), z.record(z.string(), z.unknown())),
     "Settings of single plugins, by the plugin's name.",
@@ -128,6 +166,11 @@ export const settingsSchema = z.strictObject({
   disableAllHooks: key(
     z.boolean(),
     "Configured hooks do not run; those of the managed settings stop only when these say so.",
+    { merge: "replace", trust: "widens", default: false },
+  ),
+  allowManagedPermissionRulesOnly: key(
+    z.boolean(),
+    "Only permission rules of the managed settings count, beside deny and ask rules; only these can set it.",
     { merge: "replace", trust: "widens", default: false },
   ),
   allowManagedHooksOnly: key(z.boolean(), "Only hooks of the managed settings run; only these can set it.", {

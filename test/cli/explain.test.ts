@@ -269,9 +269,16 @@ describe("sous explain --batch", () => {
     const seen = calls.filter(([, path]) => !path.startsWith(dirname(place.file)))
     expect([...new Set(seen.map(([name]) => name))].sort()).toEqual(["lstatSync", "realpathSync.native"])
     const own = ["src/a.ts", "out.txt", "src/new/b.ts", "src/new", "src", ""].map((path) => join(place.project, path))
-    const standing = [place.home, ".config/sous", ".config", ".local/state/sous", ".local/state", ".local"].map(
-      (path, i) => (i === 0 ? path : join(place.home, path)),
-    )
+    const below = [
+      ".config/sous",
+      ".config",
+      ".local/state/sous",
+      ".local/state",
+      ".local/share/sous",
+      ".local/share",
+      ".local",
+    ]
+    const standing = [place.home, ...below].map((path, i) => (i === 0 ? path : join(place.home, path)))
     expect(
       seen.map(([, path]) => path).filter((path) => ![...own, ...standing, "/etc/sous", "/etc"].includes(path)),
     ).toEqual([])

@@ -50,8 +50,9 @@ export const rooms: readonly Room[] = [
   { name: "tool input", holds: ["core/tool-input.ts"], may: [...ground, "calls"] },
   { name: "registry", holds: ["core/registry.ts"], may: ground },
   { name: "permission", holds: ["core/permission/"], may: ground },
-  { name: "settings", holds: ["core/settings/"], may: [...ground, "registry", "permission"] },
   { name: "session", holds: ["core/session/"], may: [...ground, "hands"] },
+  { name: "settings", holds: ["core/settings/"], may: [...ground, "registry", "permission", "session"] },
+  { name: "packs", holds: ["core/pack/"], may: [...ground, "hands", "registry", "permission", "session", "settings"] },
   { name: "spend", holds: ["core/recipe/spend.ts", "core/recipe/spend-limit.ts"], may: [...ground, "hands"] },
   { name: "hooks", holds: ["core/hook-"], may: [...ground, "hands", "calls", "registry"] },
   { name: "engine", holds: ["core/engine.ts", "core/scope.ts", "core/slot.ts"], may: [...rules, "hands"] },
@@ -92,7 +93,7 @@ export const rooms: readonly Room[] = [
   {
     name: "command line",
     holds: ["core/cli/"],
-    may: [...acts, "settings", "recipe", "kit"],
+    may: [...acts, "settings", "packs", "recipe", "kit"],
   },
 ]
 

@@ -74,6 +74,7 @@ test("mergeSettings() of nothing gives the defaults", () => {
     permissions: { rules: [], defaultMode: "default", additionalDirectories: [], denialLimit: 10 },
     env: {},
     plugins: [],
+    packs: [],
     pluginSettings: {},
     budget: {},
     prices: {},

@@ -19,11 +19,14 @@ function put(path: string, text = ""): string {
   return file
 }
 
-function find(plugins: string[], options: { trust?: boolean } = {}) {
+function find(plugins: string[], trusted = false) {
   const base = join(folder, "project")
   const settings = mergeSettings([{ scope: "cli", base, values: { plugins } }])
   const folders = { managed: join(folder, "etc"), user: join(folder, "user"), project: join(base, ".sous"), root: base }
-  return findPlugins(settings, folders, { home: join(folder, "home"), ...options })
+  return findPlugins(settings, folders, {
+    home: join(folder, "home"),
+    trust: { isTrusted: trusted, copyOf: (file) => file },
+  })
 }
 
 test("findPlugins() finds what settings name, then what lies in the folders of managed and user scope", () => {
@@ -55,7 +58,7 @@ test.each([
 test("findPlugins() takes a project's plugins only when the project is trusted", () => {
   const file = put("project/.sous/plugins/e.ts")
   expect(find([])).toEqual([])
-  expect(find([], { trust: true })).toEqual([{ file, origin: { scope: "project" } }])
+  expect(find([], true)).toEqual([{ file, origin: { scope: "project" } }])
 })
 
 test("findPlugins() takes a file that two paths reach once", () => {

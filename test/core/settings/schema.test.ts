@@ -26,6 +26,8 @@ test("settingsKeys() marks what a stranger may use to restrict, and nothing else
     "$schema",
     "permissions.ask",
     "permissions.deny",
+    "permissions.disableBypassPermissionsMode",
+    "permissions.disableAutoMode",
     "permissions.denialLimit",
   ])
 })
