@@ -8,7 +8,8 @@ import type { Command } from "commander"
 import { nearestName, SousError } from "../error.ts"
 import { FLAGS, type Flag, type FlagValues, LIST_FLAGS, WITHOUT_LIST } from "../settings/flag.ts"
 import { isRecipePath } from "../settings/recipe-file.ts"
-import { COMMANDS, type CommandName, type CommandRow, type CommandValues } from "./command.ts"
+import { COMMANDS, type CommandName, type CommandValues } from "./command.ts"
+import type { CommandRow } from "./command-row.ts"
 
 /** What was asked for. */
 export interface CommandLine {

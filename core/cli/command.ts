@@ -3,7 +3,9 @@
  *
  * Invariant: data only; a flag that stands in no row of a command is refused there.
  */
-import { FLAGS, type Flag, type FlagValues } from "../settings/flag.ts"
+import { FLAGS, type FlagValues } from "../settings/flag.ts"
+import { type CommandRow, json, settings } from "./command-row.ts"
+import { SETUP_COMMANDS } from "./command-setup.ts"
 
 /** What was given on a command line: flags of whatever runs an agent, and those of one command only. */
 export interface CommandValues extends FlagValues {
@@ -18,27 +20,10 @@ export interface CommandValues extends FlagValues {
   version?: boolean
 }
 
-/** One command. */
-export interface CommandRow {
-  /** Its arguments, in the notation of the command-line library. */
-  args: string
-  usage: string
-  sentence: string
-  examples: readonly string[]
-  /** The flags that it takes, in the order of the help. */
-  flags: readonly Flag[]
-  /** For an example of what is missing: what its first argument is, and how many it takes at least and at most. */
-  takes: { what: string; least: number; most: number; example: string }
-}
-
-const json: Flag[] = [{ group: "Output", notation: "--json", sentence: "JSON on stdout, for machines" }]
 /** What a run would be allowed: flags of everything that starts an agent. */
 const permissions = FLAGS.filter(
   ({ group, for: only }) => only === undefined && /^(?:Permissions|Settings)$/.test(group),
 )
-
-/** Where settings come from, for commands that run no agent. */
-const settings = FLAGS.filter(({ group }) => group === "Settings")
 
 /** By name, in the order of the help; `prompt` is what has no name. */
 export const COMMANDS = {
@@ -141,6 +126,7 @@ export const COMMANDS = {
     ],
     takes: { what: "word", least: 0, most: 2, example: "sous hooks list" },
   },
+  ...SETUP_COMMANDS,
   help: {
     args: "[command]",
     usage: "[COMMAND]",
