@@ -26,7 +26,9 @@ export function createEarlyCalls(scope: AgentScope): EarlyCalls {
   return {
     offer(use) {
       chain = chain.then(async (open) => {
-        const settled = open && started.size < WIDTH ? await findEarly(scope, use) : undefined
+        if (!open || started.size >= WIDTH) return false
+        await scope.engine.refresh()
+        const settled = await findEarly(scope, use)
         if (settled === undefined) return false
         started.set(use.id, callTool(scope, use, settled))
         return true
@@ -81,6 +83,7 @@ async function runBatch(
   early: ReadonlyMap<string, Promise<Called>>,
 ): Promise<Called[]> {
   const results: Called[] = []
+  if (batch.some(({ id }) => !early.has(id))) await scope.engine.refresh()
   let next = 0
   const lane = async () => {
     for (let index = next++; index < batch.length; index = next++) {

@@ -9,22 +9,14 @@
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
 import { suggest } from "./error.ts"
 import { untilAborted } from "./patience.ts"
-import { createCall } from "./permission/explain.ts"
 import { createReadGuard } from "./permission/read-guard.ts"
 import { createWebRules } from "./permission/web.ts"
-import { type Judged, judgeCall, permitCall } from "./permit.ts"
+import { type Judged, judgeCall, type Permitted, permitCall } from "./permit.ts"
 import { leavePlanMode } from "./plan-mode.ts"
 import { type AgentScope, granteeOf, hookSource } from "./scope.ts"
 import { type Executed, settle, toolResult } from "./settle.ts"
 import type { Cause } from "./step.ts"
-import {
-  isConcurrencySafe,
-  isReadOnly,
-  type Tool,
-  type ToolContext,
-  type ToolOutput,
-  type ToolProgress,
-} from "./tool.ts"
+import { looksAhead, type Tool, type ToolContext, type ToolOutput, type ToolProgress } from "./tool.ts"
 import { checkInput } from "./tool-input.ts"
 
 /** What was settled about a call a moment before it starts. */
@@ -47,7 +39,7 @@ export async function callTool(scope: AgentScope, use: ToolUse, early?: Early): 
     const tool = findTool(scope, use)
     const checked = early === undefined ? await checkInput(tool, use) : early.input
     const permitted = await permitCall(scope, tool, { ...use, input: checked }, early?.judged)
-    const executed = await execute(scope, tool, { ...use, input: permitted.input }, permitted.paths)
+    const executed = await execute(scope, tool, { ...use, input: permitted.input }, permitted)
     const settled = await settle(scope, tool, use, executed)
     if (tool.role === "exitPlan" && !settled.isError) leavePlanMode(scope, permitted.modeAfterPlan)
     called = await afterUse(scope, { ...use, input: permitted.input }, settled, permitted.injected)
@@ -81,7 +73,9 @@ export async function findEarly(scope: AgentScope, use: ToolUse): Promise<Early 
   try {
     const input = await checkInput(tool, use)
     // A stream may break and be sent again: what spends (a subagent) is not started twice for that.
-    if (tool.role === "subagent" || !isReadOnly(tool, input) || !isConcurrencySafe(tool, input)) return undefined
+    if (tool.role === "subagent") return undefined
+    const { readOnly, concurrencySafe } = await looksAhead(tool, input, scope)
+    if (!readOnly || !concurrencySafe) return undefined
     const judged = await judgeCall(scope, tool, input)
     return judged.decision.behavior === "allow" ? { input, judged } : undefined
   } catch {
@@ -94,7 +88,7 @@ export async function mayOverlap(scope: AgentScope, use: ToolUse): Promise<boole
   const tool = scope.tools.get(use.name)
   if (tool === undefined || use.broken !== undefined) return true
   try {
-    return isConcurrencySafe(tool, await checkInput(tool, use))
+    return (await looksAhead(tool, await checkInput(tool, use), scope)).concurrencySafe
   } catch {
     return true
   }
@@ -115,16 +109,11 @@ function findTool(scope: AgentScope, use: ToolUse): Tool {
 /** How long a tool may take to end by itself after an abort, ms; then its call is given up. */
 const ABORT_GRACE_MS = 4000
 
-async function execute(
-  scope: AgentScope,
-  tool: Tool,
-  use: ToolUse,
-  judged: NonNullable<ToolContext["judged"]>,
-): Promise<Executed> {
+async function execute(scope: AgentScope, tool: Tool, use: ToolUse, permitted: Permitted): Promise<Executed> {
   if (scope.signal.aborted) throw new Refusal(interruptedText("before"), "cancelled")
   const patience = untilAborted(scope.signal, { graceMs: ABORT_GRACE_MS })
   try {
-    const running = consume(tool.execute(use.input, createToolContext(scope, tool, use, judged)), scope, use)
+    const running = consume(tool.execute(use.input, createToolContext(scope, use, permitted)), scope, use)
     return { output: await Promise.race([running, patience.over]) }
   } catch (error) {
     if (scope.signal.aborted) throw new Refusal(interruptedText("while"), "cancelled", { cause: error })
@@ -152,9 +141,8 @@ async function consume(
 
 function createToolContext(
   scope: AgentScope,
-  tool: Tool,
   use: ToolUse,
-  judged: NonNullable<ToolContext["judged"]>,
+  { call, paths: judged }: Pick<Permitted, "call" | "paths">,
 ): ToolContext {
   const { engine } = scope
   return {
@@ -166,14 +154,14 @@ function createToolContext(
       scope.cwd = path
     },
     roots: engine.roots,
-    mayRead: createReadGuard(engine.rules, () => createCall(tool, use.input, scope.cwd), {
+    mayRead: createReadGuard(engine.rules, () => call, {
       ...engine.places,
       cwd: scope.cwd,
       paths: judged,
     }),
     web: createWebRules(
       engine.rules,
-      () => createCall(tool, use.input, scope.cwd),
+      () => call,
       () => engine.grants.of(granteeOf(scope)),
     ),
     env: scope.env,

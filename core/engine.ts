@@ -41,11 +41,18 @@ export interface Engine {
   registry: Registry
   /** Those of the plugins and those of the recipe. */
   agents: readonly AgentDefinition[]
-  /** Compiled settings', flags', recipe's and plugins' rules; the same for every agent of the run. */
+  /**
+   * Looks whether settings have changed and takes over what tightens; to be awaited before calls are decided. Undefined:
+   * nothing has changed. It does not reject.
+   */
+  refresh(): Promise<void> | undefined
+  /** Compiled settings', flags', recipe's and plugins' rules; the same for every agent. Only `refresh` replaces them. */
   rules: RuleSet
   /** The same rules and more: what a recipe that this one uses refuses or asks about. Throws PERMISSION_RULE_INVALID. */
   rulesWith(more: readonly RuleSource[]): RuleSet
   mode: PermissionMode
+  /** Modes that nobody may be in: there they count as `default`. */
+  barredModes: readonly PermissionMode[]
   hooks: HookRunner
   spend: Spend
   limits: { maxTurns: number; maxDepth: number; maxConcurrency: number; denialLimit: number; effort?: Effort }

@@ -22,8 +22,8 @@ function entry<D>(make: Entry<D>): Entry<D> {
 /**
  * Code → sentence and mend.
  *
- * Areas: AGENT BUDGET CLI EXPRESSION HOOK JOURNAL MODEL MODULE PARAM PERMISSION PLUGIN RECIPE RUN SESSION SETTINGS SH
- * STEP TOOL WORK.
+ * Areas: AGENT BUDGET CLI EXPRESSION HOOK JOURNAL MODEL MODULE PACK PARAM PERMISSION PLUGIN RECIPE RUN SESSION
+ * SETTINGS SH STEP TOOL TREE TRUST WORK.
  */
 export const ERRORS = {
   CLI_VALUE_INVALID: entry((d: { flag: string; value: string; wanted: string; mend?: string }) => ({
@@ -122,6 +122,34 @@ export const ERRORS = {
     message: `Setting "${d.key}" at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
     mend: `correct ${d.file}:${placeOf(d)}`,
   })),
+  SETTINGS_WRITE_CODE: entry((d: { file: string }) => ({
+    message: `Cannot write settings "${d.file}": they are code`,
+    mend: `edit ${d.file} by hand`,
+  })),
+  SETTINGS_WRITE_OUTSIDE: entry((d: { file: string; real: string; reach: string }) => ({
+    message: `Cannot write settings "${d.file}": they are a link to "${d.real}", outside of "${d.reach}"`,
+    mend: `edit ${d.real} by hand, or put a file in the place of the link`,
+  })),
+  SETTINGS_WRITE_UNSAFE: entry((d: { file: string; key: string }) => ({
+    message: `Cannot write "${d.key}" into "${d.file}": its form does not allow it without changing more`,
+    mend: `edit ${d.file} by hand`,
+  })),
+  SETTINGS_WRITE_FAILED: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot write settings "${d.file}": ${d.reason}`,
+    mend: `make ${d.file} and its folder writable, and try again`,
+  })),
+  SETTINGS_CODE_FAILED: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot load settings "${d.file}": ${d.reason}`,
+    mend: `write "export default { … }" with settings in ${d.file}, and nothing that can fail`,
+  })),
+  SETTINGS_CODE_TIMEOUT: entry((d: { file: string; seconds: number }) => ({
+    message: `Cannot load settings "${d.file}": loading took longer than ${d.seconds} s`,
+    mend: `take what waits out of ${d.file}`,
+  })),
+  PERMISSION_MODE_FORBIDDEN: entry((d: { mode: string; by: string }) => ({
+    message: `Cannot start in the mode ${d.mode}: ${d.by} forbids it`,
+    mend: `start in another mode`,
+  })),
   PERMISSION_GRANTS_UNREADABLE: entry((d: { file: string; reason: string }) => ({
     message: `Cannot use the grants in "${d.file}": ${d.reason}`,
     mend: "mend the file, or remove it and grant again what is asked",
@@ -138,16 +166,53 @@ export const ERRORS = {
     message: `Cannot use the permission rule "${d.rule}"${d.from === undefined ? "" : ` from ${d.from}`}: ${d.problem}`,
     mend: d.mend,
   })),
-  PLUGIN_CLASH: entry((d: { plugin: string; kind: string; name: string; owner: string }) => ({
-    message: `Cannot register plugin "${d.plugin}": the ${d.kind} "${d.name}" was added by "${d.owner}" before`,
-    mend: `rename one of the two, or leave out one of the plugins`,
+  PLUGIN_CLASH: entry((d: { plugin: string; kind: string; name: string; owner: string; prefixes?: boolean }) => ({
+    message: `Cannot register plugin ${d.plugin}: the ${d.kind} "${d.name}" was added by ${d.owner} before`,
+    mend: d.prefixes
+      ? `rename one of the two, leave out one of the plugins, or set "collision": "prefix" where "plugins" names it`
+      : `rename one of the two, or leave out one of the plugins`,
   })),
-  PLUGIN_DUPLICATE: entry((d: { plugin: string }) => ({
-    message: `Cannot register plugin "${d.plugin}" twice`,
+  PLUGIN_TOOL_RESERVED: entry((d: { plugin: string; tool: string }) => ({
+    message: `Cannot register plugin ${d.plugin}: its tool "${d.tool}" has a name that is kept for MCP servers`,
+    mend: `give the tool a name that does not start with "mcp__"`,
+  })),
+  PLUGIN_API_VERSION: entry((d: { plugin: string; found: unknown; known: number }) => ({
+    message: `Cannot register plugin ${d.plugin}: it is written for version ${JSON.stringify(d.found)} of the contract, this program has ${d.known}`,
+    mend:
+      typeof d.found === "number" && d.found > d.known
+        ? `update sous, or use a release of the plugin for version ${d.known}`
+        : `write "apiVersion: ${d.known}" in the plugin, once it fits that version`,
+  })),
+  PLUGIN_VALUE_INVALID: entry((d: { plugin: string; key: string; problem: string }) => ({
+    message: `Cannot register plugin ${d.plugin}: its "${d.key}" ${d.problem}`,
+    mend: `correct "${d.key}" of the plugin`,
+  })),
+  PLUGIN_GUARD_MISSING: entry((d: { plugin: string; file: string; reason: string; guarded: string; mend: string }) => ({
+    message: `Cannot start without plugin "${d.plugin}" from "${d.file}", which guards (${d.guarded}): ${d.reason}`,
+    mend: d.mend,
+  })),
+  PLUGIN_MEMORY_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot tell whether a plugin that does not load guarded anything: "${d.file}" is unusable: ${d.reason}`,
+    mend: `mend the plugin, or remove ${d.file} if it guarded nothing`,
+  })),
+  PLUGIN_MEMORY_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot remember which plugins guard in "${d.file}": ${d.reason}`,
+    mend: `make it writable, or set XDG_STATE_HOME to a folder that is`,
+  })),
+  PLUGIN_NOT_REMEMBERED: entry((d: { plugin: string; mend: string }) => ({
+    message: `Cannot forget plugin "${d.plugin}": nothing is remembered about it`,
+    mend: d.mend,
+  })),
+  PLUGIN_RELOAD_WEAKENS: entry((d: { plugin: string; lost: string }) => ({
+    message: `Cannot reload plugins while running: "${d.plugin}" would no longer guard with ${d.lost}`,
+    mend: `start anew to go on without it, or put it back`,
+  })),
+  PLUGIN_DUPLICATE: entry((d: { plugin: string; owner: string }) => ({
+    message: `Cannot register plugin ${d.plugin}: ${d.owner} has that name`,
     mend: `rename one of the two plugins, or list it once`,
   })),
   PLUGIN_KEY_UNKNOWN: entry((d: { plugin: string; key: string; mend: string }) => ({
-    message: `Cannot register plugin "${d.plugin}": it has the unknown key "${d.key}"`,
+    message: `Cannot register plugin ${d.plugin}: it has the unknown key "${d.key}"`,
     mend: d.mend,
   })),
   PLUGIN_NAME_INVALID: entry((d: { from: string; name: string }) => ({
@@ -155,19 +220,19 @@ export const ERRORS = {
     mend: `give it a name of lower-case letters, digits and hyphens`,
   })),
   PLUGIN_REQUIRES: entry((d: { plugin: string; missing: string }) => ({
-    message: `Cannot register plugin "${d.plugin}": it requires "${d.missing}", which is not registered before it`,
-    mend: `list "${d.missing}" before "${d.plugin}"`,
+    message: `Cannot register plugin ${d.plugin}: it requires "${d.missing}", which is not registered before it`,
+    mend: `list "${d.missing}" before it in "plugins"`,
   })),
-  PLUGIN_SETTINGS_INVALID: entry((d: { plugin: string; issue: string }) => ({
-    message: `Cannot set up plugin "${d.plugin}": its settings are invalid: ${d.issue}`,
-    mend: `correct the section "${d.plugin}" of the plugins' settings`,
+  PLUGIN_SETTINGS_INVALID: entry((d: { plugin: string; section: string; issue: string }) => ({
+    message: `Cannot set up plugin ${d.plugin}: its settings are invalid: ${d.issue}`,
+    mend: `correct "pluginSettings.${d.section}" of the settings`,
   })),
   PLUGIN_SETUP_FAILED: entry((d: { plugin: string; reason: string }) => ({
-    message: `Cannot set up plugin "${d.plugin}": ${d.reason}`,
+    message: `Cannot set up plugin ${d.plugin}: ${d.reason}`,
     mend: `mend the plugin, or leave it out`,
   })),
   PLUGIN_TOO_LATE: entry((d: { plugin: string }) => ({
-    message: `Cannot add to plugin "${d.plugin}": the kit is frozen`,
+    message: `Cannot add to plugin ${d.plugin}: its setup has ended`,
     mend: `return everything that the plugin adds from its setup`,
   })),
   HOOK_EVENT_UNKNOWN: entry((d: { plugin: string; event: string; known: string[] }) => ({
@@ -222,8 +287,28 @@ export const ERRORS = {
     message: `Cannot load plugin "${d.file}": loading took longer than ${d.seconds} s`,
     mend: `move slow work from the top of ${d.file} into what it adds`,
   })),
-  PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string; near?: string | undefined }) => ({
-    message: `Cannot find plugin "${d.plugin}" from "${d.base}"`,
+  TREE_FILE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read "${d.file}": ${d.reason}`,
+    mend: "make it a file that you may read, or take it away",
+  })),
+  TREE_LINK_OUTSIDE: entry((d: { file: string; target: string; root: string }) => ({
+    message: `The link "${d.file}" leads to "${d.target}", outside of "${d.root}"`,
+    mend: "put a copy of what it leads to in its place",
+  })),
+  TREE_TOO_LARGE: entry((d: { root: string; files: number; bytes: number }) => ({
+    message: `"${d.root}" holds more than ${d.files} files, or more than ${d.bytes} bytes`,
+    mend: "take away what is not needed there",
+  })),
+  TRUST_STORE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot use what "${d.file}" says about trust: ${d.reason}`,
+    mend: `look at the file; "sous trust" makes it anew, "sous trust revoke" takes it away`,
+  })),
+  TRUST_STORE_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot write "${d.file}": ${d.reason}`,
+    mend: "make its folder writable, or set XDG_STATE_HOME to another one",
+  })),
+  PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string; reason: string; near?: string | undefined }) => ({
+    message: `Cannot find plugin "${d.plugin}" from "${d.base}": ${d.reason}`,
     mend: d.near ? `write "${d.near}"` : `correct its path, or install the package "${d.plugin}" there`,
   })),
   MODEL_NOT_CONFIGURED: entry((_: Record<never, never>) => ({

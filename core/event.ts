@@ -108,12 +108,32 @@ export type HookOutcome =
   | "env"
   | "failed"
 
+/** Where the code of a plugin runs, and whose it is: `shipped` comes with the toolkit and runs in this process. */
+export type PluginTier = "shipped" | "in-process" | "process"
+
 /** What became of one plugin at load. */
 export interface PluginReport {
   name: string
+  /** Its file; without one, its name. */
   from: string
   ok: boolean
+  /** `tool Read`, `hook PreToolUse`, `rule deny Bash(rm *)` … */
   adds: string[]
+  /** Loading and setting up, ms. */
   durationMs: number
+  tier?: PluginTier
+  /** The scope whose settings or folder brought it. */
+  scope?: string
+  /** The pack that it came in. */
+  pack?: string
+  /** Its absence would let something through. */
+  guards?: true
+  /** Why it was left out. */
   error?: string
+  code?: string
+  mend?: string
+  /** A run does not start without it. */
+  fatal?: true
+  /** How often its process died and was started again; left out: never. */
+  restarts?: number
 }

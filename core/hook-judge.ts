@@ -41,7 +41,7 @@ export function judge(
     if ("failure" in execution) warnHook(compiled, firing, failure, context)
     return {}
   }
-  const reply = settleReply(compiled, firing, execution.reply, made)
+  const reply = settleReply(compiled, firing, bounded(compiled, execution.reply), made)
   tellHook(compiled, firing, { outcome: outcomeOf(reply), reason: reply.reason, ...heard }, context)
   passOn(reply, firing, context)
   return reply
@@ -65,6 +65,13 @@ function blockReason(compiled: CompiledHook, { event }: HookFiring, failure: str
 function askReason(compiled: CompiledHook, failure: string): string {
   const { message, mend } = failureOf(compiled, failure)
   return `${message}; ${mend}`
+}
+
+/** The reply without a leave that the hook may not give. */
+function bounded({ hook }: CompiledHook, reply: HookReply): HookReply {
+  if (!hook.onlyGuards || reply.decision !== "allow") return reply
+  const { decision: _, ...rest } = reply
+  return rest
 }
 
 /** Names a hook in a sentence. */

@@ -35,6 +35,8 @@ export interface HookRunner {
   ): Promise<FirstAnswer | undefined>
   /** All together; returns when all have settled. Fires also in a run that was aborted, then for 5 s at most. */
   observe<E extends EventOfKind<"observe">>(event: E, payload: HookPayloads[E], from: FromAgent): Promise<void>
+  /** Takes in more hooks, behind all others. Throws HOOK_MATCHER_INVALID, and has taken none of them then. */
+  add(hooks: readonly RegisteredHook[]): void
   /** Returns when the hooks that nobody waits for are done. */
   settle(): Promise<void>
   /** Ends the hooks that nobody waits for, and returns when they are gone. */
@@ -49,7 +51,8 @@ export interface HookRunnerOptions extends Pick<HookContext, "emit" | "signal" |
 
 /** Compiles the hooks once for the run. Throws HOOK_MATCHER_INVALID. */
 export function createHookRunner(hooks: readonly RegisteredHook[], options: HookRunnerOptions): HookRunner {
-  const tables = createTables(hooks)
+  let all = hooks
+  let tables = createTables(all)
   const closing = new AbortController()
   const background = new Set<Promise<void>>()
   const context: HookContext = {
@@ -78,6 +81,11 @@ export function createHookRunner(hooks: readonly RegisteredHook[], options: Hook
     async observe(event, payload, from) {
       const firing = firingOf(event, payload, from)
       await runObserve(match(firing), firing, context)
+    },
+    add(more) {
+      const both = [...all, ...more]
+      tables = createTables(both)
+      all = both
     },
     async settle() {
       await Promise.all(background)

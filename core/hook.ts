@@ -42,7 +42,12 @@ export interface HookPayloads {
   StepEnd: { step_id: string; kind: string; ok: boolean }
   RunEnd: { recipe: string; status: string }
   FileChanged: { path: string }
-  ConfigChange: { scope: string }
+  /** `source`: the scope as the claude-code protocol names it; `file_path`: the first of the files that changed. */
+  ConfigChange: {
+    scope: string
+    source: "policy_settings" | "flag_settings" | "local_settings" | "project_settings" | "user_settings"
+    file_path?: string
+  }
 }
 export type HookEvent = keyof HookPayloads
 export type HookPayload<E extends HookEvent> = Common & HookPayloads[E] & { hook_event_name: E }

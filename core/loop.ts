@@ -52,6 +52,7 @@ export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, 
 async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Next> {
   const stop = stopBefore(loop, state)
   if (stop) return stop
+  await loop.scope.engine.refresh()
   const turn = yield* requestAnswer(loop, state)
   await loop.conversation.flush()
   if (turn.kind !== "answer") return yield* recover(loop, state, turn)

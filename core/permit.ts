@@ -25,7 +25,8 @@ import type { Tool } from "./tool.ts"
 /** An input that may run, and the text that hooks add to the conversation. */
 export interface Permitted {
   input: unknown
-  /** The real paths that were judged. */
+  /** What was judged, and the real paths of it. */
+  call: PermissionCall
   paths: PermissionFacts["paths"]
   injected: string[]
   /** For an approved plan: the mode that the person named to go on in. */
@@ -44,11 +45,12 @@ export async function permitCall(scope: AgentScope, tool: Tool, use: ToolUse, fi
   const { injected } = passage
   try {
     for (let change = 0; change < MOST_CHANGES; change++) {
-      const paths = await settleInput(passage, change === 0 ? first : undefined)
+      const judged = await settleInput(passage, change === 0 ? first : undefined)
       const { input } = passage.use
-      if (paths === undefined) continue
+      if (judged === undefined) continue
       scope.engine.breaker.allowed()
-      return { input, paths, injected, modeAfterPlan: passage.modeAfterPlan }
+      const { call, facts } = judged
+      return { input, call, paths: facts.paths, injected, modeAfterPlan: passage.modeAfterPlan }
     }
     throw new Refusal(`${use.name} was not run: its input was changed ${MOST_CHANGES} times`, "denied")
   } catch (error) {
@@ -67,7 +69,7 @@ export interface Judged {
 /** The decision about one input, without asking or telling anybody. */
 export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): Promise<Judged> {
   const { engine } = scope
-  const call = createCall(tool, input, scope.cwd)
+  const call = await createCall(tool, input, scope.cwd)
   const { mode, asksNobody, belowAuto } = combinedMode(scope)
   const facts: PermissionFacts = {
     aborted: scope.signal.aborted,
@@ -88,13 +90,13 @@ export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): 
 const FINAL: readonly DecisionSource[] = ["abort", "floor", "deny", "plan", "rules"]
 
 /**
- * The input as it stands, past the rules, the guards before the question, the question, the guards after it. Returns the
- * real paths that were judged; undefined when the input was changed on the way, and all of it has to happen again.
+ * The input as it stands, past the rules, the guards before the question, the question, the guards after it. Returns
+ * what was judged; undefined when the input was changed on the way, and all of it has to happen again.
  */
-async function settleInput(passage: Passage, first?: Judged): Promise<PermissionFacts["paths"] | undefined> {
+async function settleInput(passage: Passage, first?: Judged): Promise<Judged | undefined> {
   const { scope } = passage
   const judged = await judgeAndTell(passage, first)
-  const { decision, facts } = judged
+  const { decision } = judged
   const isFinal = decision.behavior === "deny" && FINAL.includes(decision.source)
   if (!isFinal && (await askGuards(passage, "claude-code"))) return undefined
   const weighed = isFinal ? decision : weighGuards(passage, decision)
@@ -105,7 +107,7 @@ async function settleInput(passage: Passage, first?: Judged): Promise<Permission
   if (await askGuards(passage, "native")) return undefined
   const { asks } = passage
   if (asks && (await isChangedByAnswer(passage, { ...judged, decision: hookDecision(asks) }))) return undefined
-  return facts.paths
+  return judged
 }
 
 /** Decides, by the safety classifier where the mode leaves it to that. */

@@ -3,12 +3,14 @@
  *
  * Invariant: a name stands for one thing; after `freeze` nothing changes, and what it shows is what runs.
  */
-import { SousError, suggest } from "./error.ts"
+import { SousError } from "./error.ts"
 import { HOOKS, type Hook, type HookEvent, type HookHandler } from "./hook.ts"
 import { type HookSource, suppressionOf } from "./hook-source.ts"
 import type { ModelProvider } from "./model.ts"
 import type { Behavior, RuleSource } from "./permission/decision.ts"
-import type { Classifier, Compaction, ContextSource, Contribution, Plugin } from "./plugin.ts"
+import type { Classifier, Compaction, ContextSource, Contribution, PluginEntry } from "./plugin.ts"
+import { prefixTools } from "./registry-prefix.ts"
+import { checkContribution, quotePlugin } from "./registry-shape.ts"
 import type { SafetyClassifier } from "./safety.ts"
 import type { Recipe } from "./step.ts"
 import type { AgentDefinition, Tool } from "./tool.ts"
@@ -22,6 +24,8 @@ interface HookHead {
   description?: string
   /** How long the handler may take, ms. */
   timeoutMs?: number
+  /** It came in while a run was at work: what it allows does not count. */
+  onlyGuards?: true
 }
 export interface PluginHook extends HookHead {
   plugin: string
@@ -50,28 +54,21 @@ export interface Registry {
 
 /** Collects contributions until it is frozen. */
 export interface RegistryBuilder {
-  /** Adds all of it or, when anything in it is refused, nothing. Throws a SousError. */
-  add(plugin: string, contribution: Contribution): void
+  /**
+   * Adds all of it or, when anything in it is refused, nothing; returns it as it was added, for a tool may have got
+   * another name. Throws a SousError.
+   */
+  add(plugin: string, contribution: Contribution, place?: RegistryPlace): Contribution
   freeze(): Registry
 }
+
+/** What an entry says about its plugin that counts here. */
+export type RegistryPlace = Partial<Pick<PluginEntry, "from" | "tier" | "collision">>
 
 interface Named {
   kind: string
   name: string
 }
-
-const CONTRIBUTION_KEYS = [
-  "tools",
-  "hooks",
-  "permissions",
-  "compaction",
-  "models",
-  "context",
-  "recipes",
-  "agents",
-  "dispose",
-] as const satisfies (keyof Contribution)[]
-const PLUGIN_KEYS = [...CONTRIBUTION_KEYS, "name", "requires", "required", "settings", "capabilities", "setup"]
 
 /** Makes an empty builder. */
 export function createRegistry(): RegistryBuilder {
@@ -90,13 +87,17 @@ export function createRegistry(): RegistryBuilder {
   }
   let frozen = false
   return {
-    add(plugin, contribution) {
-      if (frozen) throw new SousError("PLUGIN_TOO_LATE", { plugin })
-      checkKeys(plugin, contribution, CONTRIBUTION_KEYS)
+    add(plugin, given, { from, tier, collision } = {}) {
+      const owner = { plugin, from }
+      if (frozen) throw new SousError("PLUGIN_TOO_LATE", { plugin: quotePlugin(plugin, from) })
+      checkContribution(given, owner)
+      const contribution =
+        collision === "prefix" ? prefixTools(plugin, given, (name) => parts.tools.has(name)) : given
+      if (tier !== "shipped") checkReserved(owner, contribution)
       const names = namesOf(contribution)
-      checkNames(plugin, names, owners)
+      checkNames(owner, names, owners)
       const hooks = registerHooks(plugin, contribution.hooks ?? {})
-      for (const { kind, name } of names) owners.set(`${kind} ${name}`, plugin)
+      for (const { kind, name } of names) owners.set(`${kind} ${name}`, quotePlugin(plugin, from))
       for (const tool of contribution.tools ?? []) parts.tools.set(tool.name, Object.freeze(tool))
       parts.models.push(...(contribution.models ?? []))
       parts.agents.push(...(contribution.agents ?? []))
@@ -108,29 +109,13 @@ export function createRegistry(): RegistryBuilder {
       const { classify, safety } = contribution.permissions ?? {}
       if (classify) parts.classifiers.push({ plugin, classify })
       if (safety) parts.safety.push({ plugin, classify: safety })
+      return contribution
     },
     freeze() {
       frozen = true
       return Object.freeze(parts)
     },
   }
-}
-
-/** Throws PLUGIN_INVALID when a plugin object has no usable name or a key that no plugin has. */
-export function checkPlugin(plugin: Plugin, from: string): Plugin {
-  if (typeof plugin !== "object" || plugin === null) {
-    throw new SousError("PLUGIN_EXPORT_INVALID", { from, found: plugin === null ? "null" : typeof plugin })
-  }
-  if (typeof plugin.name !== "string" || !/^[a-z0-9][a-z0-9-]*$/.test(plugin.name)) {
-    throw new SousError("PLUGIN_NAME_INVALID", { from, name: String(plugin.name) })
-  }
-  checkKeys(plugin.name, plugin, PLUGIN_KEYS)
-  return plugin
-}
-
-/** The contribution that a plugin object carries itself, without what its `setup` returns. */
-export function contributionOf(plugin: Plugin): Contribution {
-  return Object.fromEntries(CONTRIBUTION_KEYS.flatMap((key) => (plugin[key] === undefined ? [] : [[key, plugin[key]]])))
 }
 
 /** The hooks of a contribution as a list, each with its owner. Throws HOOK_EVENT_UNKNOWN. */
@@ -162,12 +147,6 @@ function registerHook(plugin: string, event: HookEvent, hook: Hook<any>): Regist
   return { ...hook, event, plugin }
 }
 
-function checkKeys(plugin: string, value: object, known: readonly string[]): void {
-  for (const key of Object.keys(value)) {
-    if (!known.includes(key)) throw new SousError("PLUGIN_KEY_UNKNOWN", { plugin, key, mend: suggest(key, known) })
-  }
-}
-
 function namesOf(contribution: Contribution): Named[] {
   const named = (kind: string, list: { name: string }[] | undefined) =>
     (list ?? []).map(({ name }) => ({ kind, name: String(name) }))
@@ -180,14 +159,29 @@ function namesOf(contribution: Contribution): Named[] {
   ]
 }
 
-function checkNames(plugin: string, names: Named[], owners: ReadonlyMap<string, string>): void {
+interface Owner {
+  plugin: string
+  from: string | undefined
+}
+
+function checkNames({ plugin, from }: Owner, names: Named[], owners: ReadonlyMap<string, string>): void {
   const seen = new Set<string>()
   for (const { kind, name } of names) {
     const id = `${kind} ${name}`
-    const owner = owners.get(id) ?? (seen.has(id) ? plugin : undefined)
-    if (owner !== undefined) throw new SousError("PLUGIN_CLASH", { plugin, kind, name, owner })
+    const owner = owners.get(id) ?? (seen.has(id) ? "itself" : undefined)
+    if (owner !== undefined) {
+      const prefixes = kind === "tool" && from !== undefined && from !== plugin
+      throw new SousError("PLUGIN_CLASH", { plugin: quotePlugin(plugin, from), kind, name, owner, prefixes })
+    }
     seen.add(id)
   }
+}
+
+/** A tool of that name would be taken for one of a server, by rules and by people. */
+function checkReserved({ plugin, from }: Owner, { tools = [] }: Contribution): void {
+  const reserved = tools.find(({ name }) => /^mcp__/i.test(name))
+  if (reserved === undefined) return
+  throw new SousError("PLUGIN_TOOL_RESERVED", { plugin: quotePlugin(plugin, from), tool: reserved.name })
 }
 
 function rulesOf(plugin: string, contribution: Contribution): RuleSource[] {

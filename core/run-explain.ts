@@ -47,7 +47,7 @@ export async function explainInKit(kit: KitParts, call: ExplainedCall, options: 
     readRoots: [],
     canAsk: !call.headless,
   }
-  const subject = tool ? createCall(tool, call.input, places.cwd) : createForeignCall(call.tool, call.input)
+  const subject = tool ? await createCall(tool, call.input, places.cwd) : createForeignCall(call.tool, call.input)
   const decision = await explain(subject, { rules, facts })
   const parts = decision.behavior === "allow" ? [] : await findDecisiveParts(subject, decision, { rules, facts })
   return {

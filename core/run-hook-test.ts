@@ -114,7 +114,7 @@ function fromOf(
     async fits(rule, { name, input }) {
       const tool = kit.registry.tools.get(name)
       if (tool === undefined) return true
-      const call = createCall(tool, input, places.cwd)
+      const call = await createCall(tool, input, places.cwd)
       const paths = await resolveCall(call, places.cwd, { home: places.home })
       return fitsRule(rule, call, { ...places, aborted: false, mode, readRoots: [], paths, canAsk: false }, anchors)
     },

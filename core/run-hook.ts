@@ -25,8 +25,10 @@ export async function judgeForHook(engine: Engine, question: HookQuestion): Prom
   const { prompt, looksAround, from, signal } = question
   const reading = [...engine.registry.tools.values()].filter(({ readOnly }) => readOnly === true)
   const model = question.model ?? engine.autoModel
+  // What fires a hook may be the taking over of changed settings itself: nothing in here waits for that.
+  const own = { hooks: { value: createHookRunner([], engine) }, refresh: { value: () => undefined } }
   const outcome = await runAgent(
-    { ...engine, hooks: createHookRunner([], engine) },
+    Object.create(engine, own) as Engine,
     {
       step: {
         kind: "agent",

@@ -54,7 +54,10 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
 }
 
 /** The scripts of the hooks that may run, as they are written and as real paths. */
-async function hookFiles({ options }: KitParts, { cwd, home }: { cwd: string; home: string }): Promise<string[]> {
+export async function hookFiles(
+  { options }: Pick<KitParts, "options">,
+  { cwd, home }: { cwd: string; home: string },
+): Promise<string[]> {
   if (!options.hooks?.length) return []
   const { filesOf } = await import("./hook-launch.ts")
   const projectDir = options.projectDir ?? cwd

@@ -38,6 +38,33 @@ export function compileRunRules(
   })
 }
 
+/** The rules of one run, whose settings may change. */
+export interface RunRules {
+  /** Compiles all of them, with these in the place of those that the settings had. Throws PERMISSION_RULE_INVALID. */
+  compile(settings: readonly RuleSource[]): RuleSet
+  /** What was compiled last, and more. Throws PERMISSION_RULE_INVALID. */
+  compileWith(more: readonly RuleSource[]): RuleSet
+}
+
+/** Makes them. */
+export function createRunRules(
+  kit: KitParts,
+  recipe: Parameters<typeof listRunRules>[1],
+  options: Parameters<typeof compileRunRules>[2],
+): RunRules {
+  let now = kit
+  const compileNow = (more: readonly RuleSource[]) =>
+    compileRunRules(now, recipe, { ...options, rules: [...(options.rules ?? []), ...more] })
+  return {
+    compile(rules) {
+      const { settings } = kit
+      now = { ...kit, settings: { ...settings, permissions: { ...settings.permissions, rules: [...rules] } } }
+      return compileNow([])
+    },
+    compileWith: compileNow,
+  }
+}
+
 function recipeRules(recipe: Parameters<typeof listRunRules>[1], options: Pick<RunOptions, "grant">): RuleSource[] {
   const list = (behavior: Behavior) =>
     (recipe.permissions?.[behavior] ?? []).map(

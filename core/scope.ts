@@ -118,7 +118,11 @@ export function combinedMode(scope: AgentScope): CombinedMode {
   const asked: PermissionMode[] = []
   let root = scope
   for (; root.parent !== undefined; root = root.parent) asked.push(...root.asked)
-  return combineModes([root.given, ...root.asked, ...asked])
+  const modes = [root.given, ...root.asked, ...asked] as const
+  const { barredModes } = scope.engine
+  if (barredModes.length === 0) return combineModes(modes)
+  const [given = "default", ...others] = modes.map((mode) => (barredModes.includes(mode) ? "default" : mode))
+  return { ...combineModes([given, ...others]), belowAuto: modes.includes("auto") }
 }
 
 /** What hooks are told about the agent that they fire for. */
@@ -140,12 +144,13 @@ export function hookSource(scope: AgentScope, toolUseId?: string): FromAgent {
   }
 }
 
-/** True when the rule that narrows a hook fits a call. A tool that nobody knows here may do anything. */
+/** True when the rule that narrows a hook fits a call. A tool that nobody knows here, or that does not say what it touches, may do anything. */
 async function fitsCall(scope: AgentScope, rule: string, { name, input }: { name: string; input: unknown }) {
   const { engine, cwd, mode } = scope
   const tool = scope.tools.get(name)
   if (tool === undefined) return true
-  const call = createCall(tool, input, cwd)
+  const call = await createCall(tool, input, cwd).catch(() => undefined)
+  if (call === undefined) return true
   const paths = await resolveCall(call, cwd, { home: engine.places.home })
   const facts = { ...engine.places, aborted: false, mode, cwd, readRoots: [], paths, canAsk: false }
   return fitsRule(rule, call, facts, engine.rules.anchors)

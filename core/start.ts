@@ -25,7 +25,8 @@ import { createRunApprover } from "./run-approval.ts"
 import { openProjectGrants } from "./run-grant.ts"
 import { startMode } from "./run-mode.ts"
 import { findPlaces } from "./run-place.ts"
-import { compileRunRules } from "./run-rule.ts"
+import { createRefresh } from "./run-refresh.ts"
+import { createRunRules } from "./run-rule.ts"
 import { createRunFolder } from "./session/store.ts"
 import { createSlots } from "./slot.ts"
 import type { Recipe, RunResult } from "./step.ts"
@@ -124,6 +125,7 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
   const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
   const granted = await openProjectGrants(kit, places)
   const ruled = { ...options, places, rules: [...(options.rules ?? []), ...granted.rules] }
+  const rules = createRunRules(kit, recipe, ruled)
   const cleanups: (() => void | Promise<void>)[] = []
   const models = new Map<string, Promise<Model>>()
   const emit = createEmitter(id, clock, options.tell)
@@ -144,9 +146,11 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
     signal: options.signal,
     registry,
     agents: [...registry.agents, ...(recipe.agents ?? [])],
-    rules: compileRunRules(kit, recipe, ruled),
-    rulesWith: (more) => compileRunRules(kit, recipe, { ...ruled, rules: [...ruled.rules, ...more] }),
+    rules: rules.compile(settings.permissions.rules),
+    rulesWith: rules.compileWith,
+    refresh: createRefresh({ kit, engine: () => engine, compile: rules.compile }),
     mode: start.mode,
+    barredModes: settings.permissions.barredModes,
     hooks: createHookRunner(hooks, { emit, signal: options.signal, clock, secrets, outside }),
     spend: createRunSpend(kit, recipe, options),
     limits: limitsOf(kit, options),

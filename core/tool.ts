@@ -35,6 +35,11 @@ export interface Tool<Input = any> {
   /** What rules are matched against; without it a rule can only match the bare name. */
   targets?(input: Input, context: { cwd: string }): Target[]
   /**
+   * For a tool whose code runs elsewhere: what `readOnly`, `concurrencySafe` and `targets` say of a call, in one answer;
+   * asked in their place. What it throws keeps the call from being judged, and so from running.
+   */
+  facts?(input: Input, context: { cwd: string }): Promise<CallFacts>
+  /**
    * It asks `context.mayRead` about every file below its path targets and leaves out, names included, what may not be
    * read; so it may search a folder that holds some of those without a question.
    */
@@ -44,6 +49,13 @@ export interface Tool<Input = any> {
   /** `external`: a call has effects that cannot be repeated safely (a message sent, a payment). */
   sideEffects?: "external"
   execute(input: Input, context: ToolContext): Promise<ToolOutput> | AsyncIterable<ToolProgress | ToolOutput>
+}
+
+/** What a tool says of one call before it runs. */
+export interface CallFacts {
+  readOnly: boolean
+  concurrencySafe: boolean
+  targets: Target[]
 }
 
 /** What a tool returns. A plain string is a text result. */
@@ -174,6 +186,26 @@ export function defineTool<Schema extends z.ZodType>(
   tool: Omit<Tool<z.output<Schema>>, "input"> & { input: Schema },
 ): Tool<z.output<Schema>> {
   return tool as Tool<z.output<Schema>>
+}
+
+/** What is known of a call with this input, whoever says it. */
+export async function factsOf(tool: Tool, input: unknown, context: { cwd: string }): Promise<CallFacts> {
+  if (tool.facts !== undefined) return await tool.facts(input, context)
+  const targets = tool.targets?.(input, context) ?? []
+  return { ...overlapOf(tool, input), targets }
+}
+
+/** The same without targets: whether it may start early, and beside its neighbours. */
+export async function looksAhead(
+  tool: Tool,
+  input: unknown,
+  context: { cwd: string },
+): Promise<Omit<CallFacts, "targets">> {
+  return tool.facts === undefined ? overlapOf(tool, input) : await tool.facts(input, context)
+}
+
+function overlapOf(tool: Tool, input: unknown): Omit<CallFacts, "targets"> {
+  return { readOnly: isReadOnly(tool, input), concurrencySafe: isConcurrencySafe(tool, input) }
 }
 
 /** True when a call with this input changes nothing outside the process. */

@@ -87,7 +87,7 @@ async function answerLine(line: Record<string, unknown>, options: LineOptions): 
 async function readCall(name: string, input: unknown, { tools, cwd }: Pick<LineOptions, "tools" | "cwd">) {
   const tool = tools.get(name)
   return tool
-    ? createCall(tool, await fitInput(tool, input ?? {}), cwd)
+    ? await createCall(tool, await fitInput(tool, input ?? {}), cwd)
     : createForeignCall(name, readFields(input, "input"))
 }
 

@@ -96,7 +96,7 @@ async function decideCase(
   const tool = tools.get(call.tool)
   const { cwd } = options.facts
   const subject = tool
-    ? createCall(tool, await fitInput(tool, call.input), cwd)
+    ? await createCall(tool, await fitInput(tool, call.input), cwd)
     : createForeignCall(call.tool, call.input)
   return await explain(subject, options)
 }

@@ -10,6 +10,8 @@ export interface Breaker {
   allowed(): void
   /** A call was denied, with this reason. True: a person has denied so many in a row that plan mode is to be offered. */
   denied(reason: string, by: "person" | "rules"): boolean
+  /** Takes a lower limit. */
+  tighten(limit: number): void
   /** Why the run takes no further turn or step; undefined while it does. */
   tripped(): string | undefined
 }
@@ -19,6 +21,7 @@ const OFFER_AFTER = 3
 
 /** `attended`: a person can be offered plan mode, so that what that person denies does not stop the run. */
 export function createBreaker(options: { limit: number; attended: boolean }): Breaker {
+  let { limit } = options
   let inARow = 0
   let byPerson = 0
   let stopped: string | undefined
@@ -29,8 +32,11 @@ export function createBreaker(options: { limit: number; attended: boolean }): Br
     },
     denied(reason, by) {
       if (by === "person" && options.attended) return ++byPerson % OFFER_AFTER === 0
-      if (++inARow >= options.limit) stopped ??= `${inARow} calls in a row were denied; the last one: ${reason}`
+      if (++inARow >= limit) stopped ??= `${inARow} calls in a row were denied; the last one: ${reason}`
       return false
+    },
+    tighten(lower) {
+      limit = Math.min(limit, lower)
     },
     tripped: () => stopped,
   }

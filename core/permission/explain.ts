@@ -4,7 +4,7 @@
  * Invariant: the same parts as in a run: the tool says what it touches, the same rules are compiled, the same paths are
  * looked up; a tool that is not there is judged by its name and its parameters alone.
  */
-import { isReadOnly, type Target, type Tool } from "../tool.ts"
+import { factsOf, type Target, type Tool } from "../tool.ts"
 import { analyseCommand } from "./command.ts"
 import { type DecideExtra, decide } from "./decide.ts"
 import type { Decision, PermissionCall, PermissionFacts } from "./decision.ts"
@@ -49,10 +49,9 @@ export async function findDecisiveParts(
   return found
 }
 
-/** A call as the permission layer sees it, by what its tool declares. */
-export function createCall(tool: Tool, input: unknown, cwd: string): PermissionCall {
-  const targets = tool.targets?.(input as never, { cwd }) ?? []
-  const readOnly = isReadOnly(tool, input)
+/** A call as the permission layer sees it, by what its tool declares. Rejects with what keeps that from being known. */
+export async function createCall(tool: Tool, input: unknown, cwd: string): Promise<PermissionCall> {
+  const { targets, readOnly } = await factsOf(tool, input, { cwd })
   return {
     tool: tool.name,
     ruleName: tool.ruleName ?? tool.name,

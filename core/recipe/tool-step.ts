@@ -70,6 +70,7 @@ async function call(run: RunContext, { place, tool, input, cwd, env }: Call): Pr
     ...(cwd === undefined ? {} : { cwd: resolve(engine.cwd, cwd) }),
     ...(env === undefined ? {} : { env }),
   })
+  await engine.refresh()
   const called = await run.parts.callTool(scope, { id: `step_${number}`, name: tool.name, input })
   if (called.cause === "denied") run.denials.push({ tool: tool.name, reason: called.denied?.reason ?? called.text })
   return called

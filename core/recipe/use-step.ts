@@ -55,6 +55,15 @@ function guarded(place: Place, { name, permissions = {}, file }: Recipe): Place 
   const own = [...list("deny"), ...list("ask")]
   if (own.length === 0) return place
   const guards = [...place.guards, ...own]
-  const engine: Place["engine"] = Object.create(place.engine, { rules: { value: place.engine.rulesWith(guards) } })
-  return { ...place, guards, engine }
+  return { ...place, guards, engine: withGuards(place.engine, guards) }
+}
+
+/** The engine under more rules: those of the run, whatever they are at the moment, and these. */
+function withGuards(outer: Place["engine"], guards: readonly RuleSource[]): Place["engine"] {
+  let [base, rules] = [outer.rules, outer.rulesWith(guards)]
+  const get = () => {
+    if (outer.rules !== base) [base, rules] = [outer.rules, outer.rulesWith(guards)]
+    return rules
+  }
+  return Object.create(outer, { rules: { get } })
 }

@@ -4,12 +4,11 @@
  * Invariant: a file that is broken, foreign or open to others grants nothing; nothing is ever written into the project,
  * and what several runs grant at once is all kept.
  */
-import { constants } from "node:fs"
-import { open } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
 import type { RuleSource } from "../permission/decision.ts"
 import { replaceFile, withLock } from "./lock.ts"
+import { parseJson, readOwnFile, reasonOf } from "./own-file.ts"
 import { createFolder, projectFolder } from "./store.ts"
 
 /** A rule that a person granted to a project. */
@@ -43,7 +42,7 @@ export function grantsFile(state: string, project: string): string {
 export async function loadGrants(state: string, project: string): Promise<LoadedGrants> {
   const file = grantsFile(state, project)
   try {
-    const text = await readOwn(file)
+    const text = await readOwnFile(file, { mostBytes: MAX_BYTES })
     const grants = text === undefined ? [] : parseGrants(text, { file, project })
     return { file, grants, rules: grants.map((grant) => ruleOf(grant, file, text ?? "")) }
   } catch (error) {
@@ -97,29 +96,6 @@ async function changeGrants(
   }
 }
 
-/** The text of a file that is ours alone; undefined when there is none. */
-async function readOwn(file: string): Promise<string | undefined> {
-  // A pipe in its place must not hold up the start.
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-  const handle = await open(file, flags).catch((error) => {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    throw (error as NodeJS.ErrnoException).code === "ELOOP" ? unreadable(file, "it is a symbolic link") : error
-  })
-  if (handle === undefined) return undefined
-  try {
-    const found = await handle.stat()
-    if (!found.isFile()) throw unreadable(file, "it is no file")
-    if (found.size > MAX_BYTES) throw unreadable(file, "it is too long")
-    // Windows has neither the bits nor the ids.
-    const uid = process.getuid?.()
-    if (uid !== undefined && found.uid !== uid) throw unreadable(file, "it belongs to another user")
-    if (uid !== undefined && (found.mode & 0o022) !== 0) throw unreadable(file, "others may write it")
-    return await handle.readFile("utf8")
-  } finally {
-    await handle.close()
-  }
-}
-
 function parseGrants(text: string, { file, project }: { file: string; project: string }): Grant[] {
   const value = parseJson(text) as { version?: unknown; project?: unknown; grants?: unknown } | null | undefined
   if (typeof value !== "object" || value === null) throw unreadable(file, "it is no JSON object")
@@ -130,14 +106,6 @@ function parseGrants(text: string, { file, project }: { file: string; project: s
   if (!Array.isArray(value.grants) || !value.grants.every(isGrant))
     throw unreadable(file, "a grant has no rule or date")
   return value.grants
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isGrant(value: unknown): value is Grant {
@@ -161,8 +129,4 @@ function ruleOf({ rule, at }: Grant, file: string, text: string): RuleSource {
 
 function unreadable(file: string, reason: string): SousError {
   return new SousError("PERMISSION_GRANTS_UNREADABLE", { file, reason })
-}
-
-function reasonOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error))
 }

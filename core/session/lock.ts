@@ -4,7 +4,8 @@
  * Invariant: a reader finds the old text or the new one, never a part; a lock whose holder died holds up nobody for long.
  */
 import { randomBytes } from "node:crypto"
-import { open, rename, rm, stat } from "node:fs/promises"
+import type { Stats } from "node:fs"
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises"
 import { setTimeout as delay } from "node:timers/promises"
 import { FILE_MODE } from "./store.ts"
 
@@ -31,22 +32,42 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   }
 }
 
-/** Puts a new text in the place of a file, on the disk before it is seen; readable by its owner only. */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export interface ReplaceOptions {
+  /** Of the new file, less what the process's mask takes away. Default: readable by its owner only. */
+  mode?: number
+  /** The file whose mode, owner and group the new one gets, as far as this process may give them. */
+  like?: Pick<Stats, "mode" | "uid" | "gid"> | undefined
+  /** Asked when all is written: false leaves the old file in its place. */
+  isWanted?(): Promise<boolean>
+}
+
+/** Puts a new text in the place of a file, on the disk before it is seen. False: it was not wanted any more. */
+export async function replaceFile(file: string, text: string, options: ReplaceOptions = {}): Promise<boolean> {
+  const { mode = FILE_MODE, like, isWanted } = options
   const fresh = besides(file)
   try {
-    const handle = await open(fresh, "wx", FILE_MODE)
+    const handle = await open(fresh, "wx", like === undefined ? mode : FILE_MODE)
     try {
       await handle.writeFile(text)
+      if (like) await resemble(handle, like)
       await handle.sync()
     } finally {
       await handle.close()
     }
-    await rename(fresh, file)
+    const isKept = (await isWanted?.()) ?? true
+    await (isKept ? rename(fresh, file) : rm(fresh))
+    return isKept
   } catch (error) {
     await rm(fresh, { force: true })
     throw error
   }
+}
+
+async function resemble(handle: FileHandle, { mode, uid, gid }: NonNullable<ReplaceOptions["like"]>): Promise<void> {
+  const own = await handle.stat()
+  // Only root may give a file away, and others only to groups of theirs.
+  if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(() => {})
+  await handle.chmod(mode & 0o777)
 }
 
 /** True when the lock is ours now. */

@@ -59,8 +59,7 @@ export async function createRunFolder(
   now: number,
 ): Promise<{ id: string; folder: string }> {
   const runs = join(projectFolder(state, cwd), "runs")
-  await createFolder(state)
-  await checkOwner(state)
+  await createOwnFolder(state)
   await createFolder(runs)
   for (;;) {
     const id = runId(now)
@@ -76,6 +75,12 @@ export async function createFolder(folder: string): Promise<void> {
   } catch (cause) {
     throw unwritable(folder, cause)
   }
+}
+
+/** The same for the state or data folder itself, which must be ours alone. Throws SESSION_FOLDER_UNSAFE as well. */
+export async function createOwnFolder(folder: string): Promise<void> {
+  await createFolder(folder)
+  await checkOwner(folder)
 }
 
 /** One by one: below /proc and its like Node's own recursive way never ends. */

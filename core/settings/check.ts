@@ -32,14 +32,25 @@ export interface Part {
 export function checkPart<S extends z.ZodType>(schema: S, value: unknown, part: Part): z.output<S> {
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data
-  const { file } = part
-  const issue = checked.error.issues.find(({ code }) => code === "unrecognized_keys") ?? checked.error.issues[0]!
+  const { issues } = checked.error
+  throw faultsOf(issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!, part)[0]!
+}
+
+/** All that is wrong with a document, each with its place; `checkSettings` throws the first of them. */
+export function findFaults(file: string, document: SettingsDocument): SousError[] {
+  const checked = settingsSchema.safeParse(document.value)
+  const meant: Part["meant"] = (path, key) => suggestKey(path.join("."), key)
+  const part = { file, at: document.at, path: [], meant }
+  return checked.success ? [] : checked.error.issues.flatMap((issue) => faultsOf(issue, part))
+}
+
+function faultsOf(issue: z.core.$ZodIssue, part: Part): SousError[] {
   const path = [...part.path, ...(issue.path as (string | number)[])]
-  if (issue.code !== "unrecognized_keys") throw invalidValue(problemOf(issue), { ...part, path })
-  const key = issue.keys[0]!
-  const place = part.at([...path, key])
-  const mend = part.meant(path, key)
-  throw new SousError("SETTINGS_KEY_UNKNOWN", { file, key: [...path, key].join("."), mend, ...place })
+  if (issue.code !== "unrecognized_keys") return [invalidValue(problemOf(issue), { ...part, path })]
+  return issue.keys.map((key) => {
+    const details = { file: part.file, key: [...path, key].join("."), mend: part.meant(path, key) }
+    return new SousError("SETTINGS_KEY_UNKNOWN", { ...details, ...part.at([...path, key]) })
+  })
 }
 
 /** The fault of a value that is not what it should be. */

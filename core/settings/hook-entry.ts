@@ -48,7 +48,10 @@ export function readHooks(file: HookFile): { drafts: HookDraft[]; notRaised: Not
     const known = Object.hasOwn(HOOKS, event)
     if (!known && !FOREIGN_EVENTS.some((name) => name === event)) throw unknownEvent(event, part)
     if (!Array.isArray(entries)) throw invalidValue("expected a list of hooks", part)
-    const read = entries.flatMap((entry, index) => readEntry(entry, { ...part, path: [...part.path, index] }))
+    const read = entries.flatMap((entry, index) =>
+      // A hole stands where an entry was left out, so that the others keep their place.
+      entry === undefined ? [] : readEntry(entry, { ...part, path: [...part.path, index] }),
+    )
     if (known) drafts.push(...read.map((one) => draftOf(event as HookEvent, one, file)))
     else notRaised.push(...read.map(({ path }) => ({ event, origin: originOf(file, path) })))
   }
@@ -78,9 +81,9 @@ function readEntry(entry: unknown, part: Omit<Part, "meant">): ReadHandler[] {
   if (!isObject(entry)) throw invalidValue("expected an object with a command, or with hooks", part)
   if (!("hooks" in entry)) return [readFlat(entry, part)]
   const group = checkPart(GROUP, entry, { ...part, meant: meantInGroup })
-  return group.hooks.map((handler, index) => {
+  return group.hooks.flatMap((handler, index) => {
     const path = [...part.path, "hooks", index]
-    return readNested(handler, group, { ...part, path })
+    return handler === undefined ? [] : [readNested(handler, group, { ...part, path })]
   })
 }
 
@@ -138,8 +141,7 @@ const meantInGroup: Part["meant"] = (_, key) => {
 
 function draftOf(event: HookEvent, read: ReadHandler, file: HookFile): HookDraft {
   const { handler, dialect, matcher, path } = read
-  checkCondition(handler, { ...partOf(file, [...path, "if"]) })
-  checkUrl(handler, { ...partOf(file, [...path, "url"]) })
+  checkHandler(handler, partOf(file, path))
   const { timeout, onFailure, statusMessage, once, async, asyncRewake } = handler
   const background = asyncRewake ? "rewake" : async ? true : undefined
   const source = {
@@ -172,6 +174,12 @@ function formOf({ type, handler }: ReadHandler): HookForm {
     if (value !== undefined) fields[key] = value
   }
   return fields as unknown as HookForm
+}
+
+/** Checks what the shape of a handler does not say. Throws SETTINGS_VALUE_INVALID. */
+export function checkHandler(handler: Handler, part: Omit<Part, "meant">): void {
+  checkCondition(handler, { ...part, path: [...part.path, "if"] })
+  checkUrl(handler, { ...part, path: [...part.path, "url"] })
 }
 
 /** A condition that does not parse would be met by every call. */

@@ -29,7 +29,7 @@ export const FOREIGN_EVENTS = [
 ] as const
 
 /** The longest time that a hook may be given, seconds. */
-const MOST_SECONDS = 86_400
+export const MOST_SECONDS = 86_400
 
 const text = z.string().min(1)
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 }

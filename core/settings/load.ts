@@ -33,6 +33,8 @@ export interface LoadSettingsOptions extends ScopeOptions {
   data?: string | undefined
   /** Loads settings that are code, by their file (absolute): what the module exports. Left out: there can be none. */
   load?: ((file: string) => Promise<unknown>) | undefined
+  /** Files (absolute) that are not read, `.hooks.json` among them, each with what it said when it was good. */
+  instead?: ReadonlyMap<string, SettingsSource | undefined> | undefined
 }
 
 export interface LoadedSettings {
@@ -46,12 +48,15 @@ export interface LoadedSettings {
   sources: readonly SettingsSource[]
   /** One sentence each; one of them names all that was left out of a project that nobody trusts. */
   warnings: string[]
+  /** When the reading began, ms since the epoch. */
+  at: number
 }
 
 const ENDINGS = [".json", ".yaml", ".yml"]
 
 /** Reads and merges the settings of all scopes. Throws SETTINGS_… errors. */
 export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSettings> {
+  const at = Date.now()
   const options = { home: homeFolder(given.env), ...given }
   const folders = scopeFolders(options)
   const warnings: string[] = []
@@ -59,9 +64,9 @@ export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSe
   for (const one of [options.settings ?? []].flat().reverse()) sources.push(await commandLineSource(one, options))
   for (const { scope, folder, name, base } of placesOf(folders)) {
     const file = findFile(folder, name, warnings)
-    if (file !== undefined) sources.push(await loadFile(file, scope, base))
+    if (file !== undefined) sources.push(await loadFile(file, scope, base, options))
   }
-  const hookFiles = hookFilesOf(folders)
+  const hookFiles = hookFilesOf(folders).filter(({ file }) => !options.instead?.has(file))
   warnings.push(...hookFilesElsewhere(options.cwd, hookFiles))
   const hooksFound = await readHooks(sources, hookFiles)
   const trust = await settleTrust({
@@ -86,6 +91,7 @@ export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSe
     trust,
     sources: rankSources(sources),
     warnings: [...warnings, ...hooks.warnings],
+    at,
   }
 }
 
@@ -93,7 +99,7 @@ export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSe
 export async function loadProjectSettings(root: string): Promise<SettingsSource | undefined> {
   const folder = join(root, ".sous")
   const file = findFile(folder, "settings", [])
-  return file === undefined ? undefined : await loadFile(file, "project", root)
+  return file === undefined ? undefined : await loadFile(file, "project", root, {})
 }
 
 interface Place {
@@ -171,7 +177,13 @@ async function readHooks(sources: readonly SettingsSource[], places: readonly Ho
 /** Keys by which settings speak of hooks. */
 const HOOK_KEYS = ["hooks", "allowManagedHooksOnly"] as const
 
-async function loadFile(file: string, scope: SettingsScope, base: string): Promise<SettingsSource> {
+async function loadFile(
+  file: string,
+  scope: SettingsScope,
+  base: string,
+  { instead }: Pick<LoadSettingsOptions, "instead">,
+): Promise<SettingsSource> {
+  if (instead?.has(file)) return instead.get(file) ?? { scope, file, base, values: {} }
   const text = scope === "cli" ? await readText(file) : readSettingsText(file)
   return { scope, file, base, ...(await readSettings(file, text)) }
 }
@@ -190,12 +202,13 @@ async function readSettings(file: string, text: string): Promise<Pick<SettingsSo
   return { values: checkSettings(file, document), at: document.at }
 }
 
-async function commandLineSource(given: string, { cwd, home }: ScopeOptions): Promise<SettingsSource> {
+async function commandLineSource(given: string, options: LoadSettingsOptions): Promise<SettingsSource> {
+  const { cwd, home } = options
   if (given.trimStart().startsWith("{")) {
     return { scope: "cli", base: cwd, ...(await readSettings("--settings", given)) }
   }
   const file = resolveWritten(given, cwd, home)
-  return loadFile(file, "cli", dirname(file))
+  return loadFile(file, "cli", dirname(file), options)
 }
 
 function flagSource(values: Settings, cwd: string): SettingsSource {

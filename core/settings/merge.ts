@@ -76,6 +76,8 @@ export interface EffectiveSettings {
     autoModel?: string
     additionalDirectories: Placed[]
     denialLimit: number
+    /** Modes that nobody may be in. */
+    barredModes: PermissionMode[]
   }
   env: Record<string, string>
   plugins: PlacedPlugin[]
@@ -112,6 +114,10 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
       autoModel: one("permissions.autoModel"),
       additionalDirectories: placed("permissions.additionalDirectories"),
       denialLimit: one("permissions.denialLimit"),
+      barredModes: [
+        ...(one("permissions.disableBypassPermissionsMode") === undefined ? [] : ["bypassPermissions"]),
+        ...(one("permissions.disableAutoMode") === undefined ? [] : ["auto"]),
+      ],
     }),
     env: one("env") ?? {},
     plugins: placePlugins(ranked),

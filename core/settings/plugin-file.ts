@@ -1,184 +1,82 @@
 /**
- * The folders and settings of the scopes → the plugin files to load, and what became of each.
+ * Plugin files → entries for a kit: each with its plugin, or with the fault that kept it from loading.
  *
- * Invariant: a plugin that cannot be loaded is reported and the others load; a file reached by two paths is one plugin;
- * nothing of a project loads unless the person trusts it.
+ * Invariant: one that does not load keeps no other from loading; they load together and are handed on in order; a fault
+ * names the file that a person knows, wherever its code was read from.
  */
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs"
-import { createRequire } from "node:module"
-import { join } from "node:path"
-import { isSousError, nearestName, SousError } from "../error.ts"
-import type { PluginReport } from "../event.ts"
-import type { Origin } from "../permission/decision.ts"
-import type { Plugin } from "../plugin.ts"
+import { readFileSync } from "node:fs"
+import { isSousError, SousError } from "../error.ts"
+import type { Plugin, PluginEntry } from "../plugin.ts"
 import { checkPlugin } from "../registry.ts"
-import type { EffectiveSettings } from "./merge.ts"
-import type { ProjectTrust } from "./project-trust.ts"
-import { resolveWritten, type ScopeFolders } from "./scopes.ts"
+import { given } from "./given.ts"
+import { type PluginFile, plainName } from "./plugin-find.ts"
 
-/** A plugin to load. */
-export interface PluginFile {
-  /** Absolute, real; or as it was written, when it was not found or lies in no file. */
-  file: string
-  origin: Origin
-  /** Why it cannot be loaded, when that is known before trying. */
-  fault?: SousError
-}
+export { type FindOptions, findPlugins, type PluginFile, pluginsIn } from "./plugin-find.ts"
 
-interface FindOptions {
-  home?: string | undefined
-  /** Whether plugins of the project count, and where they are loaded from. Left out: they do not. */
-  trust?: Pick<ProjectTrust, "isTrusted" | "copyOf"> | undefined
-  /** Names of plugins that lie in no file: they are asked for by these. */
-  shipped?: readonly string[] | undefined
-}
+/** Brings the module of a plugin file; `loadFrom`: where its code is read. */
+export type LoadPluginFile = (loadFrom: string, file: PluginFile) => Promise<unknown>
 
-export interface LoadedPlugin {
-  plugin: Plugin
-  from: string
-  durationMs: number
-}
+/** How long a file may take to load when nothing else is said, ms. */
+const LOAD_BUDGET_MS = 10_000
 
-/** What became of a plugin that does not load; `isNamed`: the command line asks for it. */
-export interface FailedPlugin extends PluginReport {
-  fault: SousError
-  isNamed: boolean
-}
-
-/** Plugin files of a folder end like this. */
-const PLUGIN_ENDING = /(?<!\.d|\.test)\.[mc]?[jt]s$/
-
-/**
- * Finds and loads the plugins of all scopes. What does not load is in `reports`; with `strict`, and for a plugin that the
- * command line names, its SousError is thrown.
- */
-export async function loadScopePlugins(
-  { settings, folders, trust }: { settings: EffectiveSettings; folders: ScopeFolders; trust: ProjectTrust },
-  load: (file: string) => Promise<unknown>,
-  options: Omit<FindOptions, "trust"> & { strict?: boolean | undefined } = {},
-): Promise<{ plugins: Plugin[]; reports: PluginReport[] }> {
-  const { loaded, failed } = await loadPlugins(findPlugins(settings, folders, { ...options, trust }), load)
-  // Who names a plugin for this very start counts on it: a misspelt guard must not be a smaller guard.
-  const fatal = failed.find(({ isNamed }) => options.strict || isNamed)
-  if (fatal) throw fatal.fault
-  return {
-    plugins: loaded.map(({ plugin }) => plugin),
-    reports: failed.map(({ fault: _, isNamed: __, ...report }) => report),
-  }
-}
-
-/** Finds the plugins of all scopes: `plugins` of the settings, then the `plugins/` folders, weakest scope last. */
-export function findPlugins(
-  settings: EffectiveSettings,
-  folders: ScopeFolders,
-  options: FindOptions = {},
-): PluginFile[] {
-  const named = settings.plugins.map(({ value, origin, base }) => locate(value, { origin, base, ...options }))
-  const lying = [
-    ...pluginsIn(folders.managed, { scope: "managed" }),
-    ...(options.trust?.isTrusted ? pluginsIn(folders.project, { scope: "project" }) : []),
-    ...pluginsIn(folders.user, { scope: "user" }),
-  ]
-  const seen = new Set<string>()
-  return [...named, ...lying].filter(({ file }) => !seen.has(file) && seen.add(file))
-}
-
-/** The plugin files that lie in the `plugins/` folder of a scope, by name. */
-export function pluginsIn(folder: string | undefined, origin: Origin): PluginFile[] {
-  if (folder === undefined) return []
-  const plugins = join(folder, "plugins")
-  const names = namesIn(plugins).filter((name) => PLUGIN_ENDING.test(name))
-  return names.sort().map((name) => locate(join(plugins, name), { origin, base: plugins }))
-}
-
-/**
- * Loads plugin files one after another, in order. `load` brings a file's module; it gets `budgetMs` (default 10 s). What
- * does not load is in `failed`.
- */
+/** Loads plugin files together; what they are is in the order of the files. */
 export async function loadPlugins(
   files: readonly PluginFile[],
-  load: (file: string) => Promise<unknown>,
-  options: { budgetMs?: number } = {},
-): Promise<{ loaded: LoadedPlugin[]; failed: FailedPlugin[] }> {
-  const loaded: LoadedPlugin[] = []
-  const failed: FailedPlugin[] = []
-  for (const { file, fault, origin } of files) {
-    const started = performance.now()
-    try {
-      if (fault) throw fault
-      const plugin = checkPlugin(pluginOf(await withinBudget(load(file), file, options.budgetMs ?? 10_000)), file)
-      loaded.push({ plugin, from: file, durationMs: performance.now() - started })
-    } catch (error) {
-      const cause = isSousError(error)
-        ? error
-        : new SousError("PLUGIN_LOAD_FAILED", reasonOf(file, error), { cause: error })
-      const report = { name: nameOf(file), from: file, ok: false, adds: [], durationMs: performance.now() - started }
-      failed.push({ ...report, error: cause.message, fault: cause, isNamed: origin.scope === "cli" })
-    }
-  }
-  return { loaded, failed }
+  load: LoadPluginFile,
+  options: { budgetMs?: number | undefined } = {},
+): Promise<PluginEntry[]> {
+  const budgetMs = options.budgetMs ?? LOAD_BUDGET_MS
+  const entries = await Promise.all(files.map((file) => loadOne(file, load, budgetMs)))
+  return entries.filter((entry, index) => !isCopyOfEarlier(entry, entries.slice(0, index)))
 }
 
-type Written = { origin: Origin; base: string } & Pick<FindOptions, "home" | "shipped">
-
-function locate(written: string, from: Written): PluginFile {
-  const { origin, base, home, shipped = [] } = from
-  if (shipped.includes(written)) return { file: written, origin }
+async function loadOne(file: PluginFile, load: LoadPluginFile, budgetMs: number): Promise<PluginEntry> {
+  const started = performance.now()
+  const entry = entryFor(file)
   try {
-    const isPath = /^(\.{0,2}|~)\/|^[A-Za-z]:[\\/]/.test(written) || PLUGIN_ENDING.test(written)
-    const file = isPath ? resolveWritten(written, base, home) : resolvePackage(written, base)
-    return { file: realpathSync(file), origin }
+    if (file.fault) throw file.fault
+    const module = await withinBudget(load(file.loadFrom ?? file.file, file), file.file, budgetMs)
+    const plugin = checkPlugin(pluginOf(module, file.file), file.file)
+    return { ...entry, plugin, name: plugin.name, loadMs: performance.now() - started }
   } catch (error) {
-    return {
-      file: written,
-      origin,
-      fault: new SousError(
-        "PLUGIN_NOT_FOUND",
-        { plugin: written, base, near: nearOf(written, shipped) },
-        { cause: error },
-      ),
-    }
+    return { ...entry, fault: faultOf(error, file), loadMs: performance.now() - started }
   }
 }
 
-function nearOf(written: string, shipped: readonly string[]): string | undefined {
-  return shipped.find((name) => name.endsWith(`/${written}`)) ?? nearestName(written, shipped)
-}
-
-/** The file that a package gives to `import`; packages that only `require` could load are found too. */
-function resolvePackage(name: string, base: string): string {
-  const require = createRequire(join(base, "_"))
-  const folder = require.resolve
-    .paths(name)
-    ?.map((modules) => join(modules, name))
-    .find((found) => existsSync(join(found, "package.json")))
-  const manifest = folder && (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { exports?: unknown })
-  const entry = manifest ? entryOf(manifest.exports) : undefined
-  return folder && entry ? join(folder, entry) : require.resolve(name)
-}
-
-/** Reads the field `exports` for the package itself. Source: https://nodejs.org/api/packages.html#conditional-exports */
-function entryOf(exports: unknown): string | undefined {
-  if (typeof exports === "string") return exports
-  if (typeof exports !== "object" || exports === null) return undefined
-  const [, chosen] = Object.entries(exports).find(([key]) => [".", "import", "node", "default"].includes(key)) ?? []
-  return entryOf(chosen)
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
+function entryFor({ file, origin, pack, isolation, isShipped, ...file_ }: PluginFile): PluginEntry {
+  const { loadFrom, identity, required, collision } = file_
+  return {
+    name: isShipped ? file : plainName(file),
+    from: file,
+    scope: origin.scope,
+    tier: isShipped ? "shipped" : isolation === "process" ? "process" : "in-process",
+    ...(origin.scope === "cli" ? { isNamed: true } : {}),
+    ...given({ loadedFrom: loadFrom, identity, required, collision, pack }),
   }
 }
 
-function pluginOf(module: unknown): Plugin {
-  return (module as { default?: unknown } | undefined)?.default as Plugin
+/** The default export; one that a bundler or an interop of modules has wrapped is unwrapped. Throws PLUGIN_EXPORT_INVALID. */
+function pluginOf(module: unknown, from: string): Plugin {
+  let found = (module as { default?: unknown } | undefined)?.default
+  for (let depth = 0; depth < 2 && isWrapped(found); depth++) found = found.default
+  if (typeof found === "object" && found !== null && !Array.isArray(found)) return found as Plugin
+  throw new SousError("PLUGIN_EXPORT_INVALID", { from, found: describe(found, module) })
+}
+
+function isWrapped(value: unknown): value is { default: unknown } {
+  return typeof value === "object" && value !== null && !("name" in value) && "default" in value
+}
+
+function describe(found: unknown, module: unknown): string {
+  const what = found === undefined ? "missing" : found === null ? "null" : Array.isArray(found) ? "a list" : `a ${typeof found}`
+  const others = Object.keys((module as object | undefined) ?? {}).filter((name) => name !== "default" && name !== "__esModule")
+  return others.length === 0 ? what : `${what}; it exports ${others.slice(0, 5).map((name) => `"${name}"`).join(", ")}`
 }
 
 async function withinBudget<T>(work: Promise<T>, file: string, budgetMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
+  // What is no longer waited for may still fail.
+  work.catch(() => {})
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new SousError("PLUGIN_LOAD_TIMEOUT", { file, seconds: budgetMs / 1000 })), budgetMs)
   })
@@ -189,10 +87,45 @@ async function withinBudget<T>(work: Promise<T>, file: string, budgetMs: number)
   }
 }
 
-function reasonOf(file: string, error: unknown): { file: string; reason: string } {
-  return { file, reason: error instanceof Error ? error.message : String(error) }
+function faultOf(error: unknown, { file, loadFrom }: PluginFile): SousError {
+  const name = (text: string) => nameOriginal(text, file, loadFrom)
+  if (!isSousError(error)) {
+    const reason = name(error instanceof Error ? error.message : String(error))
+    return new SousError("PLUGIN_LOAD_FAILED", { file, reason }, { cause: error })
+  }
+  if (loadFrom === undefined) return error
+  const details = Object.entries(error.details).map(([key, value]) => [
+    key,
+    typeof value === "string" ? name(value) : (value as unknown),
+  ])
+  return new SousError(error.code, Object.fromEntries(details) as never, { cause: error })
 }
 
-function nameOf(file: string): string {
-  return file.slice(file.lastIndexOf("/") + 1).replace(PLUGIN_ENDING, "")
+/** The text with the places of the file's copy, and of what lies beside it, told as those of the original. */
+function nameOriginal(text: string, file: string, loadFrom: string | undefined): string {
+  if (loadFrom === undefined || loadFrom === file) return text
+  const [own, copy] = [file.split("/"), loadFrom.split("/")]
+  let shared = 0
+  while (shared < Math.min(own.length, copy.length) && own.at(-1 - shared) === copy.at(-1 - shared)) shared++
+  const root = (parts: string[]) => parts.slice(0, parts.length - shared).join("/")
+  return text.replaceAll(`${root(copy)}/`, `${root(own)}/`)
+}
+
+/** Two files with the same bytes and the same plugin in them are one. */
+function isCopyOfEarlier(entry: PluginEntry, earlier: readonly PluginEntry[]): boolean {
+  const { plugin } = entry
+  if (plugin === undefined || entry.tier === "shipped") return false
+  const same = earlier.find((one) => one.plugin?.name === plugin.name && one.tier !== "shipped")
+  if (same === undefined || !hasSameBytes(same, entry)) return false
+  if (entry.required) same.required = true
+  return true
+}
+
+function hasSameBytes(one: PluginEntry, other: PluginEntry): boolean {
+  const bytes = ({ from, loadedFrom = from }: PluginEntry) => readFileSync(loadedFrom)
+  try {
+    return bytes(one).equals(bytes(other))
+  } catch {
+    return false
+  }
 }

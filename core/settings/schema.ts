@@ -19,6 +19,8 @@ export interface KeyMark {
   trust: TrustMark | ((entry: unknown) => TrustMark)
   /** The value when no scope sets the key. */
   default?: unknown
+  /** Only the organisation's settings can set it; in any other file it says nothing. */
+  managedOnly?: true
 }
 
 /** The marks, by schema. */
@@ -171,12 +173,13 @@ export const settingsSchema = z.strictObject({
   allowManagedPermissionRulesOnly: key(
     z.boolean(),
     "Only permission rules of the managed settings count, beside deny and ask rules; only these can set it.",
-    { merge: "replace", trust: "widens", default: false },
+    { merge: "replace", trust: "widens", default: false, managedOnly: true },
   ),
   allowManagedHooksOnly: key(z.boolean(), "Only hooks of the managed settings run; only these can set it.", {
     merge: "replace",
     trust: "widens",
     default: false,
+    managedOnly: true,
   }),
   allowedHttpHookUrls: key(
     z.array(z.string().min(1)),

@@ -19,6 +19,8 @@ export interface ScopeFolders {
   project?: string
   /** The project itself. Left out when the current directory belongs to none. */
   root?: string
+  /** Where Claude Code keeps its settings in these scopes; none of them need exist. */
+  claude: { managed: string; user?: string; project?: string }
 }
 
 export interface ScopeOptions {
@@ -31,20 +33,32 @@ export interface ScopeOptions {
   platform?: NodeJS.Platform
   /** The folder of the managed scope. Default: the platform's. */
   managed?: string | undefined
+  /** The same of Claude Code. */
+  managedClaude?: string | undefined
 }
 
 /** Finds the folders of all scopes. */
 export function scopeFolders(options: ScopeOptions): ScopeFolders {
   const root = findProjectRoot(options.cwd, options)
-  return { ...fixedFolders(options), ...(root === undefined ? {} : { root, project: join(root, ".sous") }) }
+  const fixed = fixedFolders(options)
+  if (root === undefined) return fixed
+  const claude = { ...fixed.claude, project: join(root, ".claude") }
+  return { ...fixed, root, project: join(root, ".sous"), claude }
 }
 
 /** The folders that are the same whatever the project; nothing is looked up for them. */
-export function fixedFolders(options: Omit<ScopeOptions, "cwd">): Pick<ScopeFolders, "managed" | "user"> {
-  const user = userFolder(options)
+export function fixedFolders(
+  options: Omit<ScopeOptions, "cwd">,
+): Pick<ScopeFolders, "managed" | "user"> & { claude: Omit<ScopeFolders["claude"], "project"> } {
+  const { platform = process.platform } = options
+  const [user, userClaude] = [userFolder(options), userClaudeFolder(options)]
   return {
-    managed: options.managed ?? managedFolder(options.platform ?? process.platform),
+    managed: options.managed ?? managedFolder(platform),
     ...(user === undefined ? {} : { user }),
+    claude: {
+      managed: options.managedClaude ?? managedClaudeFolder(platform),
+      ...(userClaude === undefined ? {} : { user: userClaude }),
+    },
   }
 }
 
@@ -85,6 +99,18 @@ function userFolder({ env, home }: Pick<ScopeOptions, "env" | "home">): string |
   // The XDG base directory specification: a relative path is invalid and ignored.
   if (config !== undefined && isAbsolute(config)) return join(config, "sous")
   return home === undefined ? undefined : join(home, ".config", "sous")
+}
+
+function userClaudeFolder({ env, home }: Pick<ScopeOptions, "env" | "home">): string | undefined {
+  const config = env.CLAUDE_CONFIG_DIR
+  if (config !== undefined && isAbsolute(config)) return config
+  return home === undefined ? undefined : join(home, ".claude")
+}
+
+/** Source: https://code.claude.com/docs/en/settings (managed settings). */
+function managedClaudeFolder(platform: NodeJS.Platform): string {
+  if (platform === "darwin") return "/Library/Application Support/ClaudeCode"
+  return platform === "win32" ? "C:\\Program Files\\ClaudeCode" : "/etc/claude-code"
 }
 
 function managedFolder(platform: NodeJS.Platform): string {

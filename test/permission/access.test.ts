@@ -41,7 +41,7 @@ async function questions(tool: string, input: object, sources: readonly RuleSour
   const rules = compileRules(sources, { cwd, home })
   const watched = watchDisk()
   const facts = { aborted: false, mode: "default" as const, cwd, home, roots: [cwd], readRoots: [], canAsk: true }
-  await explain(createCall(shippedTools.get(tool)!, input, cwd), { rules, facts, disk: watched.disk })
+  await explain(await createCall(shippedTools.get(tool)!, input, cwd), { rules, facts, disk: watched.disk })
   // The folder that a command stands in is its own too.
   return watched.asked.filter((question) => !question.endsWith(" .")).sort()
 }

@@ -54,7 +54,7 @@ async function decideCall([name, input, theirs]: ObservedCall, options: ExplainO
   const tool = shippedTools.get(name)
   const { cwd } = options.facts
   try {
-    const call = tool ? createCall(tool, await fitInput(tool, input), cwd) : createForeignCall(name, input)
+    const call = tool ? await createCall(tool, await fitInput(tool, input), cwd) : createForeignCall(name, input)
     const { behavior, source, reason } = await explain(call, options)
     return { behavior, source, reason }
   } catch (error) {

@@ -12,7 +12,12 @@ beforeEach(() => {
   options = {
     cwd: folder,
     shipped: join(folder, "shipped"),
-    folders: { managed: "/none", user: join(folder, "user"), project: join(folder, "project") },
+    folders: {
+      managed: "/none",
+      user: join(folder, "user"),
+      project: join(folder, "project"),
+      claude: { managed: "/none" },
+    },
   }
 })
 afterEach(() => rmSync(folder, { recursive: true }))

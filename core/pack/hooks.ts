@@ -1,0 +1,128 @@
+/**
+ * The hooks of a pack, in its files or its manifest → one handler each, that starts what it names from the pack's copy.
+ *
+ * Invariant: what runs comes from the copy that was verified; an entry that is not understood is refused, but in a plugin
+ * of Claude Code what is foreign is left out with a note, as there.
+ */
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { HOOKS } from "../hook.ts"
+import type { HookForm, HookSource } from "../hook-source.ts"
+import type { Tree } from "../session/tree.ts"
+import { type HookDraft, type HookFile, readHooks } from "../settings/hook-entry.ts"
+import { FOREIGN_EVENTS, GROUP, HANDLERS } from "../settings/hook-schema.ts"
+import { asFields, invalid, type PackManifest, readFile } from "./shape.ts"
+
+/** The hooks of one pack as they were written. */
+export interface PackHooks {
+  drafts: HookDraft[]
+  /** What was left out, one sentence each. */
+  notes: string[]
+}
+
+/** Reads them. Throws PACK_MANIFEST_INVALID or what settings throw for hooks. */
+export async function readPackHooks(tree: Tree, manifest: PackManifest): Promise<PackHooks> {
+  const drafts: HookDraft[] = []
+  const notes: string[] = []
+  for (const given of manifest.hooks) {
+    const file = typeof given === "string" ? given : manifest.file
+    const value = typeof given === "string" ? await readFile(tree, given) : given
+    if (value === undefined) throw invalid(manifest.file, `there is no file "${file}" with hooks`, `correct "hooks"`)
+    const hooks = hooksIn(value, file)
+    const known = manifest.dialect === "claude-code" ? withoutForeign(hooks, file, notes) : hooks
+    const part: HookFile = { scope: "user", file: `${manifest.name}/${file}`, hooks: known, at: () => undefined }
+    const { drafts: read, notRaised } = readHooks(part)
+    drafts.push(...read)
+    notes.push(...notRaised.map(({ event }) => `nothing raises the event ${event} of ${file} here`))
+  }
+  return { drafts, notes: [...new Set(notes)] }
+}
+
+export interface PackPlace {
+  name: string
+  /** The copy that is started from, absolute. */
+  root: string
+  /** Where its hooks may keep what they want to find again, absolute. */
+  data: string
+}
+
+/** The hook as it is started: with the pack's folders in its environment and in its command. */
+export function placeHook(source: HookSource, place: PackPlace): HookSource {
+  const env = folderVariables(place)
+  const { description, form } = source
+  if (form.type === "command" && /(?:PLUGIN|PACK)_DATA/.test([form.command, ...(form.args ?? [])].join(" ")))
+    mkdirSync(place.data, { recursive: true, mode: 0o700 })
+  return {
+    ...source,
+    form: fillForm(form, env),
+    env,
+    origin: { scope: "plugin", by: place.name },
+    ...(description === undefined ? {} : { description }),
+  }
+}
+
+/** What a hook does, for people: its command, address or question. */
+export function sayHook({ form }: Pick<HookSource, "form">): string {
+  if (form.type === "command") return [form.command, ...(form.args ?? [])].join(" ")
+  if (form.type === "http") return `POST ${form.url}`
+  if (form.type === "mcp_tool") return `${form.server}/${form.tool}`
+  return `${form.type === "agent" ? "asks an agent" : "asks a model"}: ${form.prompt}`
+}
+
+function folderVariables({ root, data }: PackPlace): Record<string, string> {
+  return { CLAUDE_PLUGIN_ROOT: root, SOUS_PACK_ROOT: root, CLAUDE_PLUGIN_DATA: data, SOUS_PACK_DATA: data }
+}
+
+/** A path with these characters needs no quotes in a shell, wherever it is put. */
+const PLAIN_PATH = /^[\w./@:+-]+$/
+
+/** A path that is not plain is left to the shell, which finds it in the environment; a program's arguments see no shell. */
+function fillForm(form: HookForm, env: Readonly<Record<string, string>>): HookForm {
+  if (form.type !== "command") return form
+  const { command, args } = form
+  if (args !== undefined) return { ...form, command: fill(command, env), args: args.map((one) => fill(one, env)) }
+  const plain = Object.entries(env).filter(([, path]) => PLAIN_PATH.test(path))
+  return { ...form, command: fill(command, Object.fromEntries(plain)) }
+}
+
+function fill(text: string, env: Readonly<Record<string, string>>): string {
+  return text.replace(/\$\{(\w+)\}/g, (whole, name) => (Object.hasOwn(env, name) ? env[name]! : whole))
+}
+
+function hooksIn(value: unknown, file: string): Record<string, unknown> {
+  const { hooks, $schema: _, description: __, ...rest } = asFields(value)
+  const isWhole = hooks !== undefined && Object.keys(rest).length === 0
+  const found = isWhole ? hooks : value
+  if (typeof found !== "object" || found === null || Array.isArray(found))
+    throw invalid(file, '"hooks" is no object of events', `correct ${file}`)
+  return found as Record<string, unknown>
+}
+
+/** Takes out of the hooks of a foreign plugin what nothing here understands; a note for each. */
+function withoutForeign(hooks: Record<string, unknown>, file: string, notes: string[]): Record<string, unknown> {
+  const known = Object.entries(hooks).filter(([event]) => {
+    const isKnown = Object.hasOwn(HOOKS, event) || FOREIGN_EVENTS.some((name) => name === event)
+    if (!isKnown) notes.push(`the unknown event "${event}" of ${file} is left out`)
+    return isKnown
+  })
+  const entries = known.map(([event, groups]) => [event, Array.isArray(groups) ? groups.map(group) : groups])
+  return Object.fromEntries(entries)
+
+  function group(one: unknown): unknown {
+    const { hooks: handlers, ...head } = asFields(one)
+    if (!Array.isArray(handlers)) return one
+    return { ...keep(head, Object.keys(GROUP.shape)), hooks: handlers.map(handler) }
+  }
+  function handler(one: unknown): unknown {
+    const fields = asFields(one)
+    const type = String(fields.type)
+    return Object.hasOwn(HANDLERS, type) ? keep(fields, Object.keys(HANDLERS[type as "command"].shape)) : one
+  }
+  function keep(fields: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+    const kept = Object.entries(fields).filter(([name, value]) => {
+      if (!names.includes(name)) notes.push(`the unknown field "${name}" of a hook in ${file} is left out`)
+      return names.includes(name) && value !== null
+    })
+    return Object.fromEntries(kept)
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * A project and what was read of its settings → the tree of all that counts for trust, with the modules and packages that
+ * its code reaches.
+ *
+ * Invariant: each file is read once; reading always ends, and reads no more than a tree may hold.
+ */
+import { statSync } from "node:fs"
+import { join, posix } from "node:path"
+import { readTree, type Tree, type TreeFile, treeFile, treeOf } from "../session/tree.ts"
+import { isBeside, TRUST_INPUTS, type TrustFound, type TrustSubject } from "./trust-inputs.ts"
+import {
+  candidatesOf,
+  dependenciesOf,
+  loadingPartOf,
+  MODULE_ENDING,
+  packageFoldersOf,
+  reachOf,
+} from "./trust-module.ts"
+import { inTree, realInTree } from "./trust-path.ts"
+
+/** All that counts. */
+export interface TrustTree {
+  tree: Tree
+  /** Something of it runs in this process. */
+  isLoaded: boolean
+  /** Which modules of the project each of them imports; paths in the tree, packages left out. */
+  reaches: ReadonlyMap<string, readonly string[]>
+}
+
+/** Reads all that counts. Throws TREE_… errors. */
+export async function readTrustTree(subject: TrustSubject): Promise<TrustTree> {
+  const { root } = subject
+  const reading: Reading = { root, files: new Map(), links: new Map(), bytes: 0, reaches: new Map(), packages: new Set() }
+  let isLoaded = false
+  for (const input of TRUST_INPUTS) {
+    const isThere = await addFound(await input.find(subject), reading)
+    if (input.isLoaded && isThere) isLoaded = true
+  }
+  await addManifests(reading)
+  return { tree: treeOf(reading.files, reading.links), isLoaded, reaches: reading.reaches }
+}
+
+interface Reading {
+  root: string
+  files: Map<string, TreeFile>
+  links: Map<string, string>
+  bytes: number
+  reaches: Map<string, readonly string[]>
+  /** Folders of packages that were read, or are about to be. */
+  packages: Set<string>
+}
+
+/** True when something was there. */
+async function addFound({ paths = [], packages = [] }: TrustFound, reading: Reading): Promise<boolean> {
+  const { root } = reading
+  const wanted = paths.flatMap((path) => inTree(path, root) ?? [])
+  for (const { name, base } of packages) wanted.push(...packageOf(name, `${inTree(base, root) ?? "."}/_`, reading))
+  return await addPaths(wanted, reading)
+}
+
+/** Reads files and folders, then what these import, and so on. True when something was there. */
+async function addPaths(paths: readonly string[], reading: Reading): Promise<boolean> {
+  let isThere = false
+  for (let waiting = paths; waiting.length > 0; ) {
+    const wanted = waiting.filter((path) => !reading.files.has(path))
+    if (wanted.length < waiting.length) isThere = true
+    waiting = []
+    if (wanted.length === 0) break
+    const tree = await readTree(reading.root, wanted, { ...roomLeft(reading), skip: isBeside })
+    if (tree.files.size > 0) isThere = true
+    for (const [link, target] of tree.links) reading.links.set(link, target)
+    const fresh = [...tree.files].filter(([path]) => !reading.files.has(path))
+    for (const [path, file] of fresh) {
+      reading.files.set(path, file)
+      reading.bytes += file.bytes.length
+    }
+    waiting = fresh.flatMap(([path, file]) => reachedFrom(path, file, reading))
+  }
+  return isThere
+}
+
+const MOST = { files: 20_000, bytes: 128 * 2 ** 20 }
+
+function roomLeft({ files, bytes }: Reading) {
+  return { files: MOST.files - files.size, bytes: MOST.bytes - bytes }
+}
+
+/** What has to be read for the sake of one file. */
+function reachedFrom(path: string, { bytes }: TreeFile, reading: Reading): string[] {
+  if (posix.basename(path) === "package.json" && isInPackage(path, reading)) {
+    return dependenciesOf(bytes.toString()).flatMap((name) => packageOf(name, path, reading))
+  }
+  // Packages come whole.
+  if (!MODULE_ENDING.test(path) || /(?:^|\/)node_modules\//.test(path)) return []
+  const { paths, packages } = reachOf(bytes.toString())
+  const beside = paths.flatMap((one) => candidatesOf(one, path)).filter((one) => isFile(one, reading))
+  const modules = beside.flatMap((one) => realInTree(one, reading.root) ?? [])
+  reading.reaches.set(path, modules)
+  return [...beside, ...packages.flatMap((name) => packageOf(name, path, reading))]
+}
+
+function isInPackage(path: string, { packages }: Reading): boolean {
+  return packages.has(posix.dirname(path))
+}
+
+function isFile(path: string, { root }: Reading): boolean {
+  return statSync(join(root, path), { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+/** The folder of a package, when it lies in the project and was not read yet. */
+function packageOf(name: string, from: string, reading: Reading): string[] {
+  for (const folder of packageFoldersOf(name, from)) {
+    const real = realInTree(folder, reading.root)
+    if (real === undefined) continue
+    const isKnown = reading.packages.has(real)
+    reading.packages.add(real)
+    // A second link to it counts, and reads nothing again.
+    return isKnown && reading.links.has(folder) ? [] : [isKnown ? `${folder}/package.json` : folder]
+  }
+  return []
+}
+
+/** What the files beside code say about how it is loaded: that part of each package.json which does. */
+async function addManifests(reading: Reading): Promise<void> {
+  const folders = new Set<string>()
+  for (const path of reading.files.keys()) {
+    if (!MODULE_ENDING.test(path) || path.includes("node_modules/")) continue
+    for (let folder = posix.dirname(path); !folders.has(folder); folder = posix.dirname(folder)) folders.add(folder)
+  }
+  const paths = [...folders].map((folder) => posix.join(folder, "package.json"))
+  const wanted = paths.filter((path) => !reading.files.has(path) && isFile(path, reading))
+  const { files, links } = await readTree(reading.root, wanted, roomLeft(reading))
+  for (const [link, target] of links) reading.links.set(link, target)
+  for (const [path, { bytes }] of files) {
+    if (!reading.files.has(path)) reading.files.set(path, treeFile(Buffer.from(loadingPartOf(bytes.toString()))))
+  }
+}
