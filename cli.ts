@@ -4,9 +4,9 @@
  *
  * Invariant: stdout gets the answer and nothing else; what a command does not need is not loaded for it.
  */
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, lstatSync, readFileSync } from "node:fs"
 import module from "node:module"
-import { isAbsolute, join } from "node:path"
+import { dirname, isAbsolute, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import type { Host } from "./core/cli/host.ts"
 import type { LoadOptions } from "./core/recipe/load.ts"
@@ -18,6 +18,10 @@ const { env, stdin, stdout, stderr } = process
 const argv = process.argv.slice(2)
 /** Fires on the first Ctrl-C, on SIGTERM, and when nobody reads stdout any more. */
 const interruption = new AbortController()
+/** Ends the process, also while plugins that load may not. */
+const exit: (code?: number) => never = process.exit.bind(process)
+/** Takes an error that nobody caught; false: nobody is there for it. */
+let takeStray: Parameters<Host["onStray"]>[0] = () => false
 /** Set while a run is at work, which then decides the exit code. */
 let isRunning = false
 /** Why stdout takes nothing any more. */
@@ -37,11 +41,11 @@ async function main(): Promise<void> {
   const code = await dispatch().catch(printFault)
   await new Promise<void>((flushed) => void stdout.write("", () => flushed()))
   // As a shell counts a program that its reader left: 128 and SIGPIPE.
-  if (lostOutput === "EPIPE") process.exit(141)
-  if (lostOutput === undefined) process.exit(code)
+  if (lostOutput === "EPIPE") exit(141)
+  if (lostOutput === undefined) return exit(code)
   const { SousError } = await import("./core/error.ts")
   await printFault(new SousError("CLI_OUTPUT_LOST", { reason: lostOutput }))
-  process.exit(1)
+  exit(1)
 }
 
 async function dispatch(): Promise<number> {
@@ -82,10 +86,18 @@ async function createHost(): Promise<Host> {
     setRunning(value) {
       isRunning = value
     },
+    withoutExit,
+    onStray(listener) {
+      takeStray = listener
+      return () => {
+        takeStray = () => false
+      }
+    },
     loadOptions,
     shippedPlugins: async () => (await import("./plugins/default.ts")).defaultPlugins,
     optionalPlugins: async () => (await import("./plugins/default.ts")).optionalPlugins,
     moduleFiles,
+    isolation,
     packageFile,
     readPrompt: async (options) =>
       (await import("./plugins/render/input.ts")).readPrompt(stdin, { ...options, tell: screen.print }),
@@ -100,6 +112,17 @@ async function createHost(): Promise<Host> {
     },
   }
   return host
+}
+
+async function withoutExit<T>(work: () => Promise<T>): Promise<T> {
+  process.exit = (code) => {
+    throw new Error(`it called process.exit(${code ?? ""}), and a plugin may not end the process`)
+  }
+  try {
+    return await work()
+  } finally {
+    process.exit = exit
+  }
 }
 
 async function pour(text: string): Promise<void> {
@@ -134,6 +157,24 @@ function moduleFiles(): ReturnType<Host["moduleFiles"]> {
   return { modules, loader: import.meta.resolve("jiti") }
 }
 
+/** Also from the source they run what was built: a Node that may do little does not compile on its way. */
+function isolation(): ReturnType<Host["isolation"]> {
+  const entry = packageFile("dist/isolate.js")
+  const urlOf = (name: string) => pathToFileURL(join(dirname(entry), name)).href
+  const places = module.createRequire(entry).resolve.paths("jiti") ?? []
+  const packages = places.filter((folder) => existsSync(join(folder, "jiti"))).slice(0, 1)
+  return {
+    entry,
+    modules: { sous: urlOf("index.js"), "sous/testing": urlOf("testing.js") },
+    // A folder of packages that is a link itself has to be looked at as well.
+    reads: [
+      dirname(entry),
+      packageFile("package.json"),
+      ...packages.flatMap((folder) => (lstatSync(folder).isSymbolicLink() ? [folder] : [join(folder, "jiti")])),
+    ],
+  }
+}
+
 async function currentFolder(): Promise<string> {
   try {
     return process.cwd()
@@ -148,14 +189,14 @@ function listen(): void {
   let last = 0
   process.on("SIGINT", () => {
     const now = performance.now()
-    if (!isRunning || (last > 0 && now - last < 2000)) process.exit(130)
+    if (!isRunning || (last > 0 && now - last < 2000)) exit(130)
     last = now
     interruption.abort()
     if (stderr.isTTY) tellOfSignal("Stopping. Ctrl-C again ends it at once")
   })
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
-      if (!isRunning || interruption.signal.aborted) process.exit(143)
+      if (!isRunning || interruption.signal.aborted) exit(143)
       interruption.abort("SIGTERM")
     })
   }
@@ -171,9 +212,11 @@ function listen(): void {
     const stalled = async () => new (await import("./core/error.ts")).SousError("CLI_STALLED", {})
     void stalled()
       .then(printFault)
-      .finally(() => process.exit(1))
+      .finally(() => exit(1))
   })
-  process.on("uncaughtException", (error) => void printFault(error).finally(() => process.exit(1)))
+  const fail = (error: unknown) => void printFault(error).finally(() => exit(1))
+  process.on("uncaughtException", (error) => takeStray(error, true) || fail(error))
+  process.on("unhandledRejection", (error) => takeStray(error, false) || fail(error))
   // A reader that went away ends the command quietly; people who do not read stderr change nothing.
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     lostOutput = error.code ?? error.message

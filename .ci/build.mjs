@@ -34,6 +34,8 @@ const ENTRIES = {
   index: "core/index.ts",
   plugins: "plugins/default.ts",
   testing: "plugins/testing/index.ts",
+  // Started as a process, with less.
+  isolate: "core/isolated/main.ts",
   // Started as a worker, so it has to be a file that can be named.
   "web-markdown": "plugins/tools/web-markdown.mjs",
 }
@@ -66,7 +68,7 @@ function bundling(version) {
     banner: {
       js: 'import { createRequire as __sousRequire } from "node:module"; const require = __sousRequire(import.meta.url);',
     },
-    plugins: [englishOnly, yamlAsModule, together],
+    plugins: [englishOnly, yamlAsModule, dataOnly, together],
     metafile: true,
     logLevel: "warning",
   }
@@ -121,6 +123,14 @@ const yamlAsModule = {
   name: "yaml-as-module",
   setup(build) {
     build.onResolve({ filter: /^yaml$/ }, () => ({ path: join(root, "node_modules/yaml/browser/index.js") }))
+  },
+}
+
+/** Leaves out what cosmiconfig would run or parse files with (a compiler among it): it gets our loaders, which do neither. */
+const dataOnly = {
+  name: "data-only",
+  setup(build) {
+    build.onLoad({ filter: /cosmiconfig[\\/]dist[\\/]loaders\.js$/ }, () => ({ contents: "module.exports = {}" }))
   },
 }
 

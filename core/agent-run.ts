@@ -4,6 +4,7 @@
  * Invariant: it never ends ok without a value of the declared shape, and its transcript is closed whatever happens.
  */
 import { join } from "node:path"
+import { followPlugins } from "./agent-renew.ts"
 import type { AgentOutcome, AgentSetup } from "./agent-setup.ts"
 import { assembleFirstMessage, assembleSystem, declareTools } from "./context/assemble.ts"
 import { createConversation } from "./context/conversation.ts"
@@ -37,10 +38,12 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
   )
   scope.record = transcript.append
   const conversation = createConversation(frameFor(setup, scope, model, shape), transcript)
+  const finish = (tools: AgentScope["tools"]) => toolsFor(setup, tools, submit)
+  const plugins = followPlugins({ engine, scope, conversation, entries: setup.step.tools, finish })
   let reason = "fault"
   try {
     const blocked = await openConversation(scope, setup, conversation.append)
-    const driven = { scope, conversation, model, shape, submitted: () => submitted }
+    const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew }
     const result =
       blocked === undefined
         ? await drive(engine, setup, driven)
@@ -51,16 +54,13 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
     // A subagent is no session of its own; it has SubagentStart and SubagentStop.
     if (setup.identity.depth === 0) await engine.hooks.observe("SessionEnd", { reason }, hookSource(scope))
     scope.record = undefined
+    plugins.release()
     await transcript.close()
   }
 }
 
 function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
   const { identity } = setup
-  // Only plan mode that a person gave can end by a plan.
-  const fixed = identity.depth > 0 || setup.asked.includes("plan")
-  const allowed = fixed ? withoutPlanExit(setup.tools) : setup.tools
-  const tools = submit ? new Map([...allowed, [submit.name, submit]]) : allowed
   const scope: AgentScope = createScope(engine, {
     agent: identity,
     caller: "model",
@@ -69,7 +69,7 @@ function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): 
     parent: setup.parent,
     spend: setup.spend,
     signal: setup.signal,
-    tools,
+    tools: toolsFor(setup, setup.tools, submit),
     filters: setup.filters,
     sessionId: identity.id,
     transcriptPath: join(engine.folder, "agents", `${identity.id}.jsonl`),
@@ -79,6 +79,14 @@ function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): 
     ...(setup.cwd === undefined ? {} : { cwd: setup.cwd }),
   })
   return scope
+}
+
+/** What an agent of this kind can use of its tools, and how it submits its result. */
+function toolsFor(setup: AgentSetup, tools: AgentScope["tools"], submit: Tool | undefined): AgentScope["tools"] {
+  // Only plan mode that a person gave can end by a plan.
+  const fixed = setup.identity.depth > 0 || setup.asked.includes("plan")
+  const allowed = fixed ? withoutPlanExit(tools) : tools
+  return submit ? new Map([...allowed, [submit.name, submit]]) : allowed
 }
 
 function frameFor(setup: AgentSetup, scope: AgentScope, model: Model, shape: OutputShape | undefined) {
@@ -126,6 +134,7 @@ interface Driven {
   model: Model
   shape: OutputShape | undefined
   submitted: () => { value: unknown } | undefined
+  renew: () => void
 }
 
 async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise<LoopResult> {
@@ -135,6 +144,7 @@ async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise
     scope,
     conversation,
     model,
+    renew: driven.renew,
     maxTurns: setup.step.maxTurns ?? engine.limits.maxTurns,
     inbox: () => readInbox(scope, setup),
     fallback: async () => (fallbackModel === undefined ? undefined : await engine.openModel(fallbackModel)),

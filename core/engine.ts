@@ -19,6 +19,16 @@ import type { Registry } from "./registry.ts"
 import type { AgentScope } from "./scope.ts"
 import type { AgentDefinition, AgentIdentity, Effort, PermissionMode } from "./tool.ts"
 
+/** The plugins of one run, as it has them. */
+export interface RunPlugins {
+  /** How often others took their place. */
+  readonly age: number
+  /** Takes over those that the kit has now; to be called where a turn or a step begins. */
+  take(): void
+  /** Keeps those that the run has now from being ended, until the function is called. */
+  hold(): () => void
+}
+
 export interface Engine {
   runId: string
   /** State folder of the run, absolute, exists. */
@@ -50,6 +60,8 @@ export interface Engine {
   rules: RuleSet
   /** The same rules and more: what a recipe that this one uses refuses or asks about. Throws PERMISSION_RULE_INVALID. */
   rulesWith(more: readonly RuleSource[]): RuleSet
+  /** The plugins, while others may take their place. */
+  plugins: RunPlugins
   mode: PermissionMode
   /** Modes that nobody may be in: there they count as `default`. */
   barredModes: readonly PermissionMode[]

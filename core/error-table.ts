@@ -14,6 +14,11 @@ function placeOf({ line = 1, column = 1 }: Place): string {
   return `${line}:${column}`
 }
 
+/** A name in quotes; what was quoted before, with its file behind it, stays as it is. */
+function quoted(name: string): string {
+  return name.startsWith('"') ? name : `"${name}"`
+}
+
 type Entry<D> = (details: D) => { message: string; mend: string }
 function entry<D>(make: Entry<D>): Entry<D> {
   return make
@@ -22,7 +27,7 @@ function entry<D>(make: Entry<D>): Entry<D> {
 /**
  * Code → sentence and mend.
  *
- * Areas: AGENT BUDGET CLI EXPRESSION HOOK JOURNAL MODEL MODULE PACK PARAM PERMISSION PLUGIN RECIPE RUN SESSION
+ * Areas: AGENT BUDGET CLI EXPRESSION HOOK ISOLATION JOURNAL MODEL MODULE PACK PARAM PERMISSION PLUGIN RECIPE RUN SESSION
  * SETTINGS SH STEP TOOL TREE TRUST WORK.
  */
 export const ERRORS = {
@@ -78,6 +83,14 @@ export const ERRORS = {
     message: `The command waits for something that never happens: a promise in the recipe or in a plugin is never settled`,
     mend: `settle every promise that is awaited, also at the top level of a file`,
   })),
+  CLI_INIT_REFUSED: entry((d: { folder: string; reason: string }) => ({
+    message: `Cannot make "${d.folder}" a project: ${d.reason}`,
+    mend: `run "sous init" in a folder of its own`,
+  })),
+  CLI_INIT_FAILED: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot write "${d.file}": ${d.reason}`,
+    mend: `make its folder writable, and run "sous init" again`,
+  })),
   CLI_INSIDE_RUN: entry((d: { command: string }) => ({
     message: `Cannot run "sous ${d.command}" from inside a run: no agent may approve itself`,
     mend: "run it in a terminal of your own, where SOUS_SESSION_ID is not set",
@@ -114,6 +127,10 @@ export const ERRORS = {
     message: `Cannot read settings "${d.file}": ${d.reason}`,
     mend: d.reason === "ENOENT" ? `name a file that exists` : `make ${d.file} readable, or remove it`,
   })),
+  SETTINGS_RELOAD_FAILED: entry((d: { reason: string }) => ({
+    message: `Cannot take over settings that have changed: ${d.reason}`,
+    mend: "end the run and start it again",
+  })),
   SETTINGS_KEY_UNKNOWN: entry((d: { file: string; key: string; mend: string } & Place) => ({
     message: `Unknown setting "${d.key}" at ${d.file}:${placeOf(d)}`,
     mend: d.mend,
@@ -121,6 +138,18 @@ export const ERRORS = {
   SETTINGS_VALUE_INVALID: entry((d: { file: string; key: string; problem: string } & Place) => ({
     message: `Setting "${d.key}" at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
     mend: `correct ${d.file}:${placeOf(d)}`,
+  })),
+  SETTINGS_NAME_UNKNOWN: entry((d: { name: string; mend: string }) => ({
+    message: `There is no setting "${d.name}"`,
+    mend: d.mend,
+  })),
+  SETTINGS_KEY_MANAGED: entry((d: { name: string; scope: string }) => ({
+    message: `Cannot write "${d.name}" into the ${d.scope} settings: it counts in managed settings only`,
+    mend: "have the organisation set it in its own settings file",
+  })),
+  SETTINGS_SCOPE_MISSING: entry((d: { scope: string; mend: string }) => ({
+    message: `Cannot write ${d.scope} settings: there is no folder for them here`,
+    mend: d.mend,
   })),
   SETTINGS_WRITE_CODE: entry((d: { file: string }) => ({
     message: `Cannot write settings "${d.file}": they are code`,
@@ -167,24 +196,24 @@ export const ERRORS = {
     mend: d.mend,
   })),
   PLUGIN_CLASH: entry((d: { plugin: string; kind: string; name: string; owner: string; prefixes?: boolean }) => ({
-    message: `Cannot register plugin ${d.plugin}: the ${d.kind} "${d.name}" was added by ${d.owner} before`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: the ${d.kind} "${d.name}" was added by ${d.owner} before`,
     mend: d.prefixes
       ? `rename one of the two, leave out one of the plugins, or set "collision": "prefix" where "plugins" names it`
       : `rename one of the two, or leave out one of the plugins`,
   })),
   PLUGIN_TOOL_RESERVED: entry((d: { plugin: string; tool: string }) => ({
-    message: `Cannot register plugin ${d.plugin}: its tool "${d.tool}" has a name that is kept for MCP servers`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: its tool "${d.tool}" has a name that is kept for MCP servers`,
     mend: `give the tool a name that does not start with "mcp__"`,
   })),
   PLUGIN_API_VERSION: entry((d: { plugin: string; found: unknown; known: number }) => ({
-    message: `Cannot register plugin ${d.plugin}: it is written for version ${JSON.stringify(d.found)} of the contract, this program has ${d.known}`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: it is written for version ${JSON.stringify(d.found)} of the contract, this program has ${d.known}`,
     mend:
       typeof d.found === "number" && d.found > d.known
         ? `update sous, or use a release of the plugin for version ${d.known}`
         : `write "apiVersion: ${d.known}" in the plugin, once it fits that version`,
   })),
   PLUGIN_VALUE_INVALID: entry((d: { plugin: string; key: string; problem: string }) => ({
-    message: `Cannot register plugin ${d.plugin}: its "${d.key}" ${d.problem}`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: its "${d.key}" ${d.problem}`,
     mend: `correct "${d.key}" of the plugin`,
   })),
   PLUGIN_GUARD_MISSING: entry((d: { plugin: string; file: string; reason: string; guarded: string; mend: string }) => ({
@@ -208,11 +237,11 @@ export const ERRORS = {
     mend: `start anew to go on without it, or put it back`,
   })),
   PLUGIN_DUPLICATE: entry((d: { plugin: string; owner: string }) => ({
-    message: `Cannot register plugin ${d.plugin}: ${d.owner} has that name`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: ${d.owner} has that name`,
     mend: `rename one of the two plugins, or list it once`,
   })),
   PLUGIN_KEY_UNKNOWN: entry((d: { plugin: string; key: string; mend: string }) => ({
-    message: `Cannot register plugin ${d.plugin}: it has the unknown key "${d.key}"`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: it has the unknown key "${d.key}"`,
     mend: d.mend,
   })),
   PLUGIN_NAME_INVALID: entry((d: { from: string; name: string }) => ({
@@ -220,19 +249,19 @@ export const ERRORS = {
     mend: `give it a name of lower-case letters, digits and hyphens`,
   })),
   PLUGIN_REQUIRES: entry((d: { plugin: string; missing: string }) => ({
-    message: `Cannot register plugin ${d.plugin}: it requires "${d.missing}", which is not registered before it`,
+    message: `Cannot register plugin ${quoted(d.plugin)}: it requires "${d.missing}", which is not registered before it`,
     mend: `list "${d.missing}" before it in "plugins"`,
   })),
-  PLUGIN_SETTINGS_INVALID: entry((d: { plugin: string; section: string; issue: string }) => ({
-    message: `Cannot set up plugin ${d.plugin}: its settings are invalid: ${d.issue}`,
-    mend: `correct "pluginSettings.${d.section}" of the settings`,
+  PLUGIN_SETTINGS_INVALID: entry((d: { plugin: string; section?: string; issue: string }) => ({
+    message: `Cannot set up plugin ${quoted(d.plugin)}: its settings are invalid: ${d.issue}`,
+    mend: `correct "pluginSettings.${d.section ?? d.plugin}" of the settings`,
   })),
   PLUGIN_SETUP_FAILED: entry((d: { plugin: string; reason: string }) => ({
-    message: `Cannot set up plugin ${d.plugin}: ${d.reason}`,
+    message: `Cannot set up plugin ${quoted(d.plugin)}: ${d.reason}`,
     mend: `mend the plugin, or leave it out`,
   })),
   PLUGIN_TOO_LATE: entry((d: { plugin: string }) => ({
-    message: `Cannot add to plugin ${d.plugin}: its setup has ended`,
+    message: `Cannot add to plugin ${quoted(d.plugin)}: its setup has ended`,
     mend: `return everything that the plugin adds from its setup`,
   })),
   HOOK_EVENT_UNKNOWN: entry((d: { plugin: string; event: string; known: string[] }) => ({
@@ -299,6 +328,18 @@ export const ERRORS = {
     message: `"${d.root}" holds more than ${d.files} files, or more than ${d.bytes} bytes`,
     mend: "take away what is not needed there",
   })),
+  TRUST_CHANGED: entry((d: { file: string }) => ({
+    message: `"${d.file}" changed while it was looked at`,
+    mend: "run the command again once nobody writes there",
+  })),
+  TRUST_NOT_ASKED: entry((d: { project: string }) => ({
+    message: `Nobody can be asked whether "${d.project}" is trusted: there is no terminal`,
+    mend: "look at the list, then run the command on a terminal, or add --yes",
+  })),
+  TRUST_PROJECT_MISSING: entry((d: { folder: string }) => ({
+    message: `"${d.folder}" belongs to no project, so there is no path to follow`,
+    mend: "go to the project, or make a .sous folder here",
+  })),
   TRUST_STORE_UNREADABLE: entry((d: { file: string; reason: string }) => ({
     message: `Cannot use what "${d.file}" says about trust: ${d.reason}`,
     mend: `look at the file; "sous trust" makes it anew, "sous trust revoke" takes it away`,
@@ -358,6 +399,26 @@ export const ERRORS = {
   PLUGIN_EXPORT_INVALID: entry((d: { from: string; found: string }) => ({
     message: `Cannot load plugin "${d.from}": its default export is ${d.found}`,
     mend: `export definePlugin({ name: … }) as the default from ${d.from}`,
+  })),
+  ISOLATION_PART_UNSUPPORTED: entry((d: { plugin: string; parts: readonly string[] }) => ({
+    message: `Cannot run plugin ${quoted(d.plugin)} in a process of its own: it adds ${d.parts.join(", ")}, which cannot be called from there`,
+    mend: `give it "isolation": "none", or leave these out of it`,
+  })),
+  ISOLATION_UNDERSTATED: entry((d: { plugin: string; adds: readonly string[] }) => ({
+    message: `Cannot load plugin ${quoted(d.plugin)}: it adds ${d.adds.join(", ")}, which its manifest does not list`,
+    mend: `list all that it adds in its manifest, or do not use it`,
+  })),
+  ISOLATION_CAPABILITY_INVALID: entry((d: { plugin: string; kind: string; value: string; problem: string }) => ({
+    message: `Cannot give plugin ${quoted(d.plugin)} the capability ${d.kind} "${d.value}": ${d.problem}`,
+    mend: `correct "${d.kind}" of its capabilities`,
+  })),
+  ISOLATION_FOLDER_UNSAFE: entry((d: { plugin: string; folder: string; problem: string; mend: string }) => ({
+    message: `Cannot give plugin ${quoted(d.plugin)} its folder "${d.folder}" to read: ${d.problem}`,
+    mend: d.mend,
+  })),
+  ISOLATION_UNAVAILABLE: entry((d: { entry: string }) => ({
+    message: `Cannot run a plugin in a process of its own: "${d.entry}" is missing`,
+    mend: `build the toolkit with "npm run build", or install it anew`,
   })),
   RECIPE_FILE_MISSING: entry((d: { file: string; near?: string | undefined }) => ({
     message: `Cannot find the recipe "${d.file}"`,
@@ -532,5 +593,93 @@ export const ERRORS = {
   JOURNAL_CORRUPT: entry((d: { file: string; line: number; reason: string }) => ({
     message: `Cannot read the journal "${d.file}": line ${d.line} ${d.reason}`,
     mend: "restore the file from a copy, or run the recipe anew",
+  })),
+  PACK_NAME_INVALID: entry((d: { name: string }) => ({
+    message: `Cannot use "${d.name}" as the name of a pack`,
+    mend: "give it a name as npm wants it: lower-case letters, digits, hyphens, with or without @scope/",
+  })),
+  PACK_MANIFEST_MISSING: entry((d: { from: string }) => ({
+    message: `There is no pack in "${d.from}": it has no sous.pack.yaml, no key "sous" in package.json, no .claude-plugin/plugin.json`,
+    mend: "name the folder that holds one of these, or write one",
+  })),
+  PACK_MANIFEST_INVALID: entry((d: { file: string; problem: string; mend: string }) => ({
+    message: `Cannot read the pack at ${d.file}: ${d.problem}`,
+    mend: d.mend,
+  })),
+  PACK_API_UNSUPPORTED: entry((d: { pack: string; wants: number; has: number }) => ({
+    message: `Cannot use the pack "${d.pack}": it was written for version ${d.wants} of the interface, this program has ${d.has}`,
+    mend: d.wants > d.has ? "update sous" : "update the pack",
+  })),
+  PACK_SOURCE_INVALID: entry((d: { source: string; mend: string }) => ({
+    message: `Cannot tell where "${d.source}" is to come from`,
+    mend: d.mend,
+  })),
+  PACK_SOURCE_UNSAFE: entry((d: { source: string; why: string; mend: string }) => ({
+    message: `Refused to fetch a pack from "${d.source}": ${d.why}`,
+    mend: d.mend,
+  })),
+  PACK_FETCH_FAILED: entry((d: { source: string; reason: string }) => ({
+    message: `Cannot fetch "${d.source}": ${d.reason}`,
+    mend: "correct the source, or try again when it can be reached",
+  })),
+  PACK_DEPENDENCY_REFUSED: entry((d: { pack: string; dependency: string; why: string }) => ({
+    message: `Cannot install the pack "${d.pack}": its dependency "${d.dependency}" is refused: ${d.why}`,
+    mend: "ask its author to depend on a package of a registry, or to bring the code along",
+  })),
+  PACK_TOOL_TAKEN: entry((d: { pack: string; tool: string }) => ({
+    message: `Cannot add the pack "${d.pack}": its tool "${d.tool}" has the name of a built-in one`,
+    mend: "ask its author for another name",
+  })),
+  PACK_UNKNOWN: entry((d: { pack: string; mend: string }) => ({
+    message: `There is no pack "${d.pack}" in the settings of this scope`,
+    mend: d.mend,
+  })),
+  PACK_NOT_CONFIRMED: entry((d: { pack: string; command: string }) => ({
+    message: `Nobody has agreed to what the pack "${d.pack}" may do`,
+    mend: `read what it may do, then run "${d.command} --yes", or run it in a terminal`,
+  })),
+  PACK_FROZEN: entry((d: { command: string }) => ({
+    message: `Refused to resolve anything for "sous ${d.command}": the lock is frozen`,
+    mend: 'run it without --frozen outside of CI, or with --no-frozen; "sous packs install" fetches what is locked',
+  })),
+  PACK_PLACE_MISSING: entry((d: { scope: string }) => ({
+    message: `There is no place for packs of the scope "${d.scope}" here`,
+    mend: d.scope === "user" ? "set HOME" : 'run "sous init" in the folder of the project, or use --user',
+  })),
+  PACK_LOCK_INVALID: entry((d: { file: string; problem: string; mend: string }) => ({
+    message: `Cannot use the lock "${d.file}": ${d.problem}`,
+    mend: d.mend,
+  })),
+  PACK_NOT_LOCKED: entry((d: { pack: string; source: string; file: string }) => ({
+    message: `Cannot use the pack "${d.pack}": "${d.file}" does not say which content is meant`,
+    mend: `run "sous add ${d.source}"`,
+  })),
+  PACK_SOURCE_DIFFERS: entry((d: { pack: string; source: string; locked: string }) => ({
+    message: `Cannot use the pack "${d.pack}": settings want "${d.source}", and what is locked came from "${d.locked}"`,
+    mend: `run "sous add ${d.source}", or put "${d.locked}" back into the settings`,
+  })),
+  PACK_LOCK_DISAGREES: entry((d: { pack: string; key: string }) => ({
+    message: `Cannot use the pack "${d.pack}": its lock and its content disagree about "${d.key}"`,
+    mend: "restore sous.lock from version control, or add the pack again",
+  })),
+  PACK_MISSING: entry((d: { pack: string }) => ({
+    message: `The pack "${d.pack}" is not installed here`,
+    mend: 'run "sous packs install"',
+  })),
+  PACK_NOT_INSTALLED: entry((d: { pack: string }) => ({
+    message: `The pack "${d.pack}" was not installed here as its lock says now`,
+    mend: 'see what changed in sous.lock, then run "sous packs install"',
+  })),
+  PACK_CHANGED: entry((d: { pack: string; files: readonly string[] }) => ({
+    message: `The pack "${d.pack}" is not what it was${d.files.length === 0 ? "" : `, changed in ${d.files.join(", ")}`}: it is not loaded`,
+    mend: 'run "sous packs install", which fetches it again',
+  })),
+  PACK_CONTENT_DIFFERS: entry((d: { pack: string; resolved: string; tree: string; found: string }) => ({
+    message: `Refused to install the pack "${d.pack}": "${d.resolved}" is not what was locked (${d.found.slice(0, 12)}, not ${d.tree.slice(0, 12)})`,
+    mend: `find out who changed it; "sous update ${d.pack}" shows what is different`,
+  })),
+  PACK_UNDERSTATES: entry((d: { pack: string; plugin: string; what: string; key: string }) => ({
+    message: `Refused the plugin "${d.plugin}" of the pack "${d.pack}": it adds the ${d.what}, which the manifest does not list`,
+    mend: `ask its author to list it in "${d.key}"`,
   })),
 }

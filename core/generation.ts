@@ -19,11 +19,15 @@ export interface Generation {
   reports(): PluginReport[]
   /** Entries that were left out. */
   readonly failed: readonly FailedEntry[]
+  /** Ends what it has beyond another one; for one that comes into no use. */
+  abandon(before?: Generation): Promise<void>
 }
 
+/** A plugin that was left out. */
 export interface FailedEntry {
   entry: PluginEntry
   fault: SousError
+  report: PluginReport
 }
 
 export interface GenerationOptions extends Omit<Setting, "builder" | "names"> {
@@ -44,28 +48,29 @@ export async function createGeneration(
   const units: Unit[] = []
   const failed: FailedEntry[] = []
   const reports: (() => PluginReport)[] = []
-  try {
-    for (const entry of entries) {
-      const started = performance.now()
-      try {
-        const same = before?.units.find(({ plugin }) => plugin === entry.plugin)
-        const unit = await registerPlugin(entry, setting, same)
-        units.push(unit)
-        reports.push(() => reportOf(unit))
-      } catch (error) {
-        const fault = asFault(entry, error)
-        const isFatal = isNeeded(entry, options)
-        if (isFatal && !options.isSurvey) throw fault
-        failed.push({ entry, fault })
-        const report = { ...reportFault(entry, fault, started), ...(isFatal ? { fatal: true as const } : {}) }
-        reports.push(() => report)
+  const abandon = (other?: Generation) => retireAll(units, other?.units ?? []).catch(() => {})
+  for (const entry of entries) {
+    const started = performance.now()
+    try {
+      const same = before?.units.find(({ plugin }) => plugin === entry.plugin)
+      const unit = await registerPlugin(entry, setting, same)
+      units.push(unit)
+      reports.push(() => reportOf(unit))
+    } catch (error) {
+      const fault = asFault(entry, error)
+      const report = reportFault(entry, fault, started)
+      if (isNeeded(entry, options)) {
+        if (!options.isSurvey) {
+          await abandon(before)
+          throw fault
+        }
+        report.fatal = true
       }
+      failed.push({ entry, fault, report })
+      reports.push(() => report)
     }
-  } catch (error) {
-    await retireAll(units, before?.units ?? []).catch(() => {})
-    throw error
   }
-  return { registry: builder.freeze(), units, failed, reports: () => reports.map((report) => report()) }
+  return { registry: builder.freeze(), units, failed, abandon, reports: () => reports.map((report) => report()) }
 }
 
 /** True for a plugin that nothing starts without: a guard that is missing must not be a smaller guard. */
@@ -85,8 +90,8 @@ export function checkGuards(before: Generation, after: Generation): void {
 /** The generations of one kit. */
 export interface Generations {
   readonly current: Generation
-  /** Keeps the current one in use until `release`. */
-  hold(): Held
+  /** Keeps one that is in use, by default the current one, in use until `release`. */
+  hold(generation?: Generation): Held
   /** The one that new runs have from now on. */
   replace(next: Generation): void
   /** Ends every plugin, last registered first. Rejects with the first fault, after all of them. */
@@ -117,8 +122,7 @@ export function createGenerations(first: Generation, fail: (error: unknown) => v
     get current() {
       return current
     },
-    hold() {
-      const generation = current
+    hold(generation = current) {
       holds.set(generation, (holds.get(generation) ?? 0) + 1)
       let isHeld = true
       return {

@@ -32,6 +32,13 @@ export async function runCommand(outside: Outside, form: CommandForm): Promise<H
   const env = environmentFor(outside, files)
   const missing = missingScript(form, { cwd, env })
   if (missing !== undefined) return { failure: `there is no file "${missing}"` }
+  const { expects } = outside.source
+  if (expects !== undefined) {
+    const { unexpectedFile } = await import("./hook-expect.ts")
+    const changed = await unexpectedFile(form, expects, { cwd, env })
+    if (changed !== undefined)
+      return { failure: `"${changed}" is not as it was trusted; look at it and run "sous trust"` }
+  }
   try {
     if (files.input) await writeFile(files.input.path, files.input.text, { mode: 0o600 })
     const { signal, timeoutMs } = limits
@@ -68,7 +75,7 @@ function filesFor({ firing, surroundings }: Outside): Files {
 }
 
 /** What the child inherits, and each of ours under both names. */
-function environmentFor({ firing, surroundings }: Outside, files: Files): Record<string, string> {
+function environmentFor({ source, firing, surroundings }: Outside, files: Files): Record<string, string> {
   const { fields, from } = firing
   const own: Record<string, string | undefined> = {
     TOOL_NAME: fields.tool_name as string | undefined,
@@ -86,7 +93,7 @@ function environmentFor({ firing, surroundings }: Outside, files: Files): Record
     env[`CLAUDE_${name}`] = value
     env[`SOUS_${name}`] = value
   }
-  return env
+  return { ...env, ...source.env }
 }
 
 function commandOf({ command, args }: CommandForm, env: Readonly<Record<string, string>>) {

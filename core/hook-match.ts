@@ -72,8 +72,15 @@ function nameOf(hook: RegisteredHook, owner: string, taken: Map<string, number>)
 /** Events of the claude-code protocol that take no matcher; one that is given is ignored there. */
 const WITHOUT_MATCHER: readonly HookEvent[] = ["UserPromptSubmit", "Stop"]
 
-/** Names by which the claude-code protocol also knows a tool. */
-const OTHER_NAMES: Readonly<Record<string, string>> = Object.assign(Object.create(null), { Task: "Agent" })
+/** Names by which the claude-code protocol knows a tool or a scope. */
+const OTHER_NAMES: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  Task: "Agent",
+  policy_settings: "managed",
+  flag_settings: "cli",
+  local_settings: "local",
+  project_settings: "project",
+  user_settings: "user",
+})
 
 function compileMatcher(
   hook: RegisteredHook,
@@ -94,7 +101,8 @@ function compileMatcher(
   }
   try {
     const pattern = new RegExp(matcher)
-    return (value) => pattern.test(value)
+    const foreign = (value: string) => Object.keys(OTHER_NAMES).filter((name) => OTHER_NAMES[name] === value)
+    return (value) => pattern.test(value) || (isForeign && foreign(value).some((name) => pattern.test(name)))
   } catch (cause) {
     throw refuse((cause as Error).message, cause)
   }

@@ -37,6 +37,8 @@ export interface HookRunner {
   observe<E extends EventOfKind<"observe">>(event: E, payload: HookPayloads[E], from: FromAgent): Promise<void>
   /** Takes in more hooks, behind all others. Throws HOOK_MATCHER_INVALID, and has taken none of them then. */
   add(hooks: readonly RegisteredHook[]): void
+  /** Puts these in the place of the hooks of plugins. Throws HOOK_MATCHER_INVALID, and has changed nothing then. */
+  replace(ofPlugins: readonly RegisteredHook[]): void
   /** Returns when the hooks that nobody waits for are done. */
   settle(): Promise<void>
   /** Ends the hooks that nobody waits for, and returns when they are gone. */
@@ -63,6 +65,10 @@ export function createHookRunner(hooks: readonly RegisteredHook[], options: Hook
     background,
     closing: closing.signal,
   }
+  const use = (hooks: readonly RegisteredHook[]) => {
+    tables = createTables(hooks)
+    all = hooks
+  }
   const match = (firing: HookFiring) => matching(tables(firing.from.extra), firing, context)
   return {
     has: (event, extra, dialect) => tables(extra).some((table) => hasHook(table, event, dialect)),
@@ -82,11 +88,8 @@ export function createHookRunner(hooks: readonly RegisteredHook[], options: Hook
       const firing = firingOf(event, payload, from)
       await runObserve(match(firing), firing, context)
     },
-    add(more) {
-      const both = [...all, ...more]
-      tables = createTables(both)
-      all = both
-    },
+    add: (more) => use([...all, ...more]),
+    replace: (ofPlugins) => use([...ofPlugins, ...all.filter(({ source }) => source !== undefined)]),
     async settle() {
       await Promise.all(background)
     },

@@ -53,8 +53,12 @@ export interface HookSource {
   description?: string
   /** Shown while it runs. */
   statusMessage?: string
+  /** Further variables of a command's environment: where its pack lies. */
+  env?: Readonly<Record<string, string>>
   /** Who configured it, and where. */
   origin: Origin
+  /** Of a hook of a project: the only files below `root` that it may start, by absolute path, with the sha256 of each. */
+  expects?: { root: string; files: Readonly<Record<string, string>> }
   /** Why it does not run, one clause ("hooks are disabled by …"). It stays in lists, and nothing starts it. */
   suppressed?: string
 }

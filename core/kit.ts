@@ -6,16 +6,17 @@
 
 import { type Clock, createClock } from "./clock.ts"
 import type { PluginReport, RunEvent } from "./event.ts"
+import { createGenerations, type Generations } from "./generation.ts"
 import type { HookEvent } from "./hook.ts"
 import type { HookSource } from "./hook-source.ts"
-import { within } from "./patience.ts"
+import { createNotices, type Notices } from "./notice.ts"
 import type { ApprovalAnswer, ApprovalFloor, ApprovalRequest, RuleSource } from "./permission/decision.ts"
 import type { FlagGrants } from "./permission/flag.ts"
-import type { Plugin } from "./plugin.ts"
+import type { Plugin, PluginEntry } from "./plugin.ts"
 import { agent } from "./recipe/declare.ts"
 import { recipe as build } from "./recipe/recipe.ts"
-import { registerPlugin } from "./register.ts"
-import { createRegistry, type Registry } from "./registry.ts"
+import type { Registry } from "./registry.ts"
+import { openPlugins, type Reload, type Reloaded, reloadPlugins } from "./reload.ts"
 import type { Explained, ExplainedCall } from "./run-explain.ts"
 import type { HookTrial, SamplePayload } from "./run-hook-test.ts"
 import type { RunPermissions } from "./run-permission.ts"
@@ -23,18 +24,25 @@ import { stateFolderFor } from "./session/store.ts"
 import { given } from "./settings/given.ts"
 import { type EffectiveSettings, mergeSettings } from "./settings/merge.ts"
 import { homeFolder } from "./settings/scopes.ts"
+import type { SettingsReload } from "./settings/watch.ts"
 import { type StartOptions, startRun } from "./start.ts"
 import type { AgentStep, Budget, Recipe, RunResult } from "./step.ts"
 import type { Effort, PermissionMode, Tool } from "./tool.ts"
 
 export interface KitOptions {
-  /** In the order of registration. */
-  plugins: readonly Plugin[]
-  /** What became of plugin files before they got here; shown in the first event. */
+  /** In the order of registration: as they are, or with where they come from. */
+  plugins: readonly (Plugin | PluginEntry)[]
+  /** What became of others before they got here; shown in the first event. */
   reports?: readonly PluginReport[]
   settings?: EffectiveSettings
   /** External hooks, in configuration order: those of the strongest scope first. */
   hooks?: readonly HookSource[]
+  /**
+   * Where the settings come from, when a run at work is to look whether they have changed: from its next decision on it
+   * goes by what tightens (deny and ask rules, gate hooks, barred modes, fewer allow rules) and by nothing else. Left out:
+   * a kit's settings are what they are.
+   */
+  reload?: SettingsReload
   /** The project's root, which external hooks are told and native ones start in; absolute. Default: `cwd`. */
   projectDir?: string
   /** Absolute. */
@@ -47,6 +55,10 @@ export interface KitOptions {
   clock?: Clock
   /** A plugin that cannot be set up stops everything. Default false: it is reported, and the others go on. */
   strict?: boolean
+  /** The kit is opened to look at it: what would stop a run is only reported, and nothing is remembered. */
+  isSurvey?: boolean
+  /** How long the setup of a plugin may take, ms. Default: 10,000. */
+  setupBudgetMs?: number
   /** Warnings of whoever made the settings, for the first event. */
   warnings?: readonly string[]
 }
@@ -109,7 +121,18 @@ export interface Kit {
   /** A recipe that a plugin brought. */
   recipe(name: string): Recipe | undefined
   describe(): KitDescription
-  /** Ends what still runs, then disposes of the plugins, last registered first. */
+  /**
+   * Puts other plugins in the place of these: new runs have them at once, runs at work from their next turn on. What did
+   * not change goes on as it is. Plugins that cannot be set up, or would guard less, leave everything as it was: the
+   * fault is returned, and told to the runs at work. Never rejects but for a fault of its own.
+   */
+  reload(next: Reload): Promise<Reloaded>
+  /**
+   * Tells the runs at work (without one, the next) of an error that nobody caught, with the plugin that it came from.
+   * False, and not told: an exception (`isException`) that came from no plugin.
+   */
+  tellStray(error: unknown, options?: { isException?: boolean }): boolean
+  /** Ends what still runs, then disposes of the plugins, last registered first. Rejects with the first of their faults. */
   close(): Promise<void>
 }
 
@@ -127,6 +150,8 @@ export interface KitDescription {
 export interface KitParts {
   registry: Registry
   reports: PluginReport[]
+  generations: Generations
+  notices: Notices
   settings: EffectiveSettings
   options: KitOptions
   clock: Clock
@@ -137,53 +162,67 @@ export interface KitParts {
 /** Registers the plugins and freezes. Throws a SousError when a plugin that guards something cannot be set up. */
 export async function createKit(given: KitOptions): Promise<Kit> {
   const home = given.home ?? homeFolder(given.env)
-  const options: KitOptions = home === undefined ? given : { ...given, home }
+  let options: KitOptions = home === undefined ? given : { ...given, home }
+  let settings = options.settings ?? mergeSettings([])
   const ending = new AbortController()
-  const settings = options.settings ?? mergeSettings([])
-  const builder = createRegistry()
-  const disposals: (() => void | Promise<void>)[] = []
-  const reports = [...(options.reports ?? [])]
-  const setting = { builder, settings, options, disposals, signal: ending.signal, names: new Set<string>() }
-  for (const plugin of options.plugins) reports.push(await registerPlugin(plugin, setting))
-  const parts: KitParts = {
-    registry: builder.freeze(),
-    reports,
-    settings,
-    options,
-    clock: options.clock ?? createClock(),
-    state: options.state ?? stateFolderFor(options.env, options.home),
-    signal: ending.signal,
+  const clock = options.clock ?? createClock()
+  const state = options.state ?? stateFolderFor(options.env, options.home)
+  const notices = createNotices()
+  const base = { clock, state, notices, signal: ending.signal }
+  const { generation, warnings } = await openPlugins({ ...base, settings, options })
+  options = { ...options, warnings: [...(options.warnings ?? []), ...warnings] }
+  const generations = createGenerations(generation, notices.tellFault)
+  /** As it is at this moment. */
+  const parts = (): KitParts => {
+    const { registry, reports } = generations.current
+    return { ...base, registry, reports: [...(options.reports ?? []), ...reports()], settings, options, generations }
   }
   const running = new Set<Promise<unknown>>()
   const start = <O>(recipe: Recipe<any, O>, runOptions: StartOptions): Run<O> => {
-    const run = startRun(parts, recipe, runOptions)
+    const run = startRun(parts(), recipe, runOptions)
     const settled = run.result.catch(() => {}).finally(() => running.delete(settled))
     running.add(settled)
     return run
   }
+  let reloading: Promise<unknown> = Promise.resolve()
   return {
     run: (recipe, runOptions = {}) => start(recipe, runOptions),
     prompt: (text, promptOptions = {}) =>
       start(promptRecipe(text, promptOptions), { ...promptOptions, needsModel: true }),
     explain: async (call, runOptions = {}) =>
-      await (await import("./run-explain.ts")).explainInKit(parts, call, runOptions),
+      await (await import("./run-explain.ts")).explainInKit(parts(), call, runOptions),
     permissions: async (runOptions = {}) =>
-      await (await import("./run-permission.ts")).listPermissions(parts, runOptions),
+      await (await import("./run-permission.ts")).listPermissions(parts(), runOptions),
     testHooks: async (event, payload, runOptions = {}) =>
-      await (await import("./run-hook-test.ts")).testHooks(parts, event, payload, runOptions),
-    tool: (name) => parts.registry.tools.get(name),
-    recipe: (name) => parts.registry.recipes.find((one) => one.name === name),
-    describe: () => describe(parts),
+      await (await import("./run-hook-test.ts")).testHooks(parts(), event, payload, runOptions),
+    tool: (name) => generations.current.registry.tools.get(name),
+    recipe: (name) => generations.current.registry.recipes.find((one) => one.name === name),
+    describe: () => describe(parts()),
+    tellStray: (error, { isException = false } = {}) =>
+      notices.tellStray(error, { units: generations.current.units, isException }),
+    reload(next) {
+      const done = reloading.then(async () => {
+        const reloaded = await reloadPlugins(parts(), next)
+        if (!reloaded.ok) return reloaded
+        options = {
+          ...options,
+          ...(next.hooks && { hooks: next.hooks }),
+          ...(next.reports && { reports: next.reports }),
+        }
+        settings = next.settings ?? settings
+        return reloaded
+      })
+      reloading = done.catch(() => {})
+      return done
+    },
     async close() {
       ending.abort(new Error("The kit was closed"))
       await Promise.all(running)
-      for (const dispose of disposals.reverse()) await within(DISPOSE_MS, "the dispose of a plugin", dispose)
+      await reloading
+      await generations.close()
     },
   }
 }
-
-/** How long a plugin may take to give back what it holds, ms. */
-const DISPOSE_MS = 10_000
 
 /** A bare prompt is a recipe of one step. */
 function promptRecipe(text: string, options: PromptOptions): Recipe<any, unknown> {

@@ -24,6 +24,8 @@ export interface LoopOptions {
   /** Says why the loop may not stop yet, or nothing. */
   verify?: (answer: unknown) => Promise<string | undefined>
   attempts?: number
+  /** Takes over plugins that came since the last turn. */
+  renew?: () => void
   /** Messages that a person has queued since the last call of it. */
   inbox: () => Promise<string[]>
 }

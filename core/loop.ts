@@ -52,7 +52,9 @@ export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, 
 async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Next> {
   const stop = stopBefore(loop, state)
   if (stop) return stop
-  await loop.scope.engine.refresh()
+  // Behind results, the look that was taken before these calls will do: the next is taken before the next calls.
+  if (state.transition !== "tool_results") await loop.scope.engine.refresh()
+  loop.renew?.()
   const turn = yield* requestAnswer(loop, state)
   await loop.conversation.flush()
   if (turn.kind !== "answer") return yield* recover(loop, state, turn)

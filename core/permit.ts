@@ -15,6 +15,7 @@ import type {
 } from "./permission/decision.ts"
 import { createCall } from "./permission/explain.ts"
 import { resolveCall } from "./permission/path.ts"
+import type { RuleSet } from "./permission/rule.ts"
 import { askGuards, createPassage, hookDecision, type Passage, replaceInput, weighGuards } from "./permit-guard.ts"
 import { concludePlan } from "./plan-mode.ts"
 import { offerPlanMode } from "./plan-offer.ts"
@@ -95,6 +96,7 @@ const FINAL: readonly DecisionSource[] = ["abort", "floor", "deny", "plan", "rul
  */
 async function settleInput(passage: Passage, first?: Judged): Promise<Judged | undefined> {
   const { scope } = passage
+  const { rules } = scope.engine
   const judged = await judgeAndTell(passage, first)
   const { decision } = judged
   const isFinal = decision.behavior === "deny" && FINAL.includes(decision.source)
@@ -107,7 +109,14 @@ async function settleInput(passage: Passage, first?: Judged): Promise<Judged | u
   if (await askGuards(passage, "native")) return undefined
   const { asks } = passage
   if (asks && (await isChangedByAnswer(passage, { ...judged, decision: hookDecision(asks) }))) return undefined
-  return judged
+  return (await areOutdated(rules, passage, decision)) ? undefined : judged
+}
+
+/** While guards and persons took their time, the settings may have become stricter. */
+async function areOutdated(rules: RuleSet, { scope }: Passage, { behavior }: Decision): Promise<boolean> {
+  const { engine, hooks } = scope
+  if (behavior !== "allow" || engine.hooks.has("PreToolUse", hooks)) await engine.refresh()
+  return engine.rules !== rules
 }
 
 /** Decides, by the safety classifier where the mode leaves it to that. */
@@ -141,10 +150,9 @@ async function isChangedByAnswer(passage: Passage, { decision, call, facts }: Ju
   const isPerson = answer.person === true
   if (isPerson && answer.mode !== undefined) passage.modeAfterPlan = answer.mode
   passage.asks = undefined
-  if (answer.input === undefined) return false
-  await replaceInput(passage, answer.input)
+  if (answer.input !== undefined) await replaceInput(passage, answer.input)
   passage.approvedBy = isPerson ? "person" : "other"
-  return true
+  return answer.input !== undefined
 }
 
 function refusalBy(by: string, { leavesPlan }: PermissionCall): string {

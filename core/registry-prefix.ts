@@ -9,7 +9,11 @@ import type { Contribution } from "./plugin.ts"
 import type { Tool } from "./tool.ts"
 
 /** Renames the tools whose names are taken. */
-export function prefixTools(plugin: string, contribution: Contribution, isTaken: (name: string) => boolean): Contribution {
+export function prefixTools(
+  plugin: string,
+  contribution: Contribution,
+  isTaken: (name: string) => boolean,
+): Contribution {
   const { tools = [], hooks, permissions } = contribution
   const names = new Map(tools.filter(({ name }) => isTaken(name)).map(({ name }) => [name, `${plugin}__${name}`]))
   if (names.size === 0) return contribution

@@ -7,7 +7,14 @@ import { SousError, suggest } from "./error.ts"
 import { API_VERSION, type Contribution, type Plugin } from "./plugin.ts"
 import type { Tool } from "./tool.ts"
 
-const LISTS = ["tools", "compaction", "models", "context", "recipes", "agents"] as const satisfies (keyof Contribution)[]
+const LISTS = [
+  "tools",
+  "compaction",
+  "models",
+  "context",
+  "recipes",
+  "agents",
+] as const satisfies (keyof Contribution)[]
 const CONTRIBUTION_KEYS = [...LISTS, "hooks", "permissions", "dispose"] as const satisfies (keyof Contribution)[]
 const PLUGIN_KEYS = [
   ...CONTRIBUTION_KEYS,
@@ -44,7 +51,11 @@ export function checkPlugin(plugin: Plugin, from: string): Plugin {
   }
   // First of all: what is newer may have keys of its own.
   if (apiVersion !== undefined && apiVersion !== API_VERSION) {
-    throw new SousError("PLUGIN_API_VERSION", { plugin: quotePlugin(name, from), found: apiVersion, known: API_VERSION })
+    throw new SousError("PLUGIN_API_VERSION", {
+      plugin: quotePlugin(name, from),
+      found: apiVersion,
+      known: API_VERSION,
+    })
   }
   checkKeys(plugin, PLUGIN_KEYS, { plugin: name, from })
   const wrong = (key: string, problem: string) => refuse({ plugin: name, from }, key, problem)
@@ -68,7 +79,11 @@ interface Owner {
 /** Throws PLUGIN_KEY_UNKNOWN or PLUGIN_VALUE_INVALID when a contribution is none. */
 export function checkContribution(contribution: Contribution, owner: Owner): void {
   if (typeof contribution !== "object" || contribution === null)
-    throw refuse(owner, "setup", `returned ${contribution === null ? "null" : `a ${typeof contribution}`}, not an object`)
+    throw refuse(
+      owner,
+      "setup",
+      `returned ${contribution === null ? "null" : `a ${typeof contribution}`}, not an object`,
+    )
   checkKeys(contribution, CONTRIBUTION_KEYS, owner)
   for (const key of LISTS) {
     const list: unknown = contribution[key]
@@ -78,7 +93,8 @@ export function checkContribution(contribution: Contribution, owner: Owner): voi
     if (!list.every(isNamed)) throw refuse(owner, key, "has an entry without a name")
   }
   for (const tool of contribution.tools ?? []) checkTool(tool, owner)
-  if (contribution.hooks !== undefined && !isFields(contribution.hooks)) throw refuse(owner, "hooks", "is not an object")
+  if (contribution.hooks !== undefined && !isFields(contribution.hooks))
+    throw refuse(owner, "hooks", "is not an object")
   if (contribution.dispose !== undefined && typeof contribution.dispose !== "function")
     throw refuse(owner, "dispose", "is not a function")
   checkPermissions(contribution.permissions, owner)

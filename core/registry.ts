@@ -15,6 +15,8 @@ import type { SafetyClassifier } from "./safety.ts"
 import type { Recipe } from "./step.ts"
 import type { AgentDefinition, Tool } from "./tool.ts"
 
+export { checkPlugin, contributionOf } from "./registry-shape.ts"
+
 /** A hook with whoever brought it: a plugin (or a step) with a function, or a configuration with a command and the like. */
 export type RegisteredHook = PluginHook | ConfiguredHook
 
@@ -91,8 +93,7 @@ export function createRegistry(): RegistryBuilder {
       const owner = { plugin, from }
       if (frozen) throw new SousError("PLUGIN_TOO_LATE", { plugin: quotePlugin(plugin, from) })
       checkContribution(given, owner)
-      const contribution =
-        collision === "prefix" ? prefixTools(plugin, given, (name) => parts.tools.has(name)) : given
+      const contribution = collision === "prefix" ? prefixTools(plugin, given, (name) => parts.tools.has(name)) : given
       if (tier !== "shipped") checkReserved(owner, contribution)
       const names = namesOf(contribution)
       checkNames(owner, names, owners)

@@ -10,7 +10,7 @@ import { compileFlags } from "./permission/flag.ts"
 import { openProjectGrants } from "./run-grant.ts"
 import { startMode } from "./run-mode.ts"
 import { findPlaces } from "./run-place.ts"
-import { compileRunRules, listRunRules } from "./run-rule.ts"
+import { compileRunRules, flagsThatCount, listRunRules } from "./run-rule.ts"
 import type { PermissionMode } from "./tool.ts"
 
 /** What a run would start with. */
@@ -35,7 +35,8 @@ export async function listPermissions(kit: KitParts, options: RunOptions): Promi
   const { rules: grants, file, fault } = await openProjectGrants(kit, places)
   const more = [...(options.rules ?? []), ...grants]
   const { warnings } = compileRunRules(kit, recipe, { ...options, places, rules: more })
-  const flags = options.flags ? compileFlags(options.flags, places.cwd).map(({ source }) => source) : []
+  const given = flagsThatCount(kit.settings, options.flags).flags
+  const flags = given ? compileFlags(given, places.cwd).map(({ source }) => source) : []
   const rules = [...flags, ...listRunRules(kit, recipe, options)].sort((a, b) => rankOf(a) - rankOf(b))
   const start = startMode(kit.settings, options.mode)
   const said = [...start.warnings, ...places.warnings, ...warnings]

@@ -38,14 +38,17 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
   )
   const missing = further.filter(({ folder }) => folder === undefined)
   const found = further.flatMap(({ folder, isNamed }) => (folder === undefined ? [] : [{ folder, isNamed }]))
-  const { managed, user, root } = scopeFolders({ cwd, env: options.env, home })
+  const { managed, user, root, claude } = scopeFolders({ cwd, env: options.env, home })
+  const configures = [...(user ? [user] : []), ...(claude.user ? [join(claude.user, "settings.json")] : [])]
   return {
     cwd,
     home,
     roots: [cwd, ...found.map(({ folder }) => folder)],
     namedRoots: found.filter(({ isNamed }) => isNamed).map(({ folder }) => folder),
-    stateFolders: await Promise.all([state, dataFolderFor(options.env, options.home), managed].map(real)),
-    configures: user === undefined ? [] : [await real(user)],
+    stateFolders: await Promise.all(
+      [state, dataFolderFor(options.env, options.home), managed, claude.managed].map(real),
+    ),
+    configures: await Promise.all(configures.map(real)),
     hookFiles: await hookFiles(kit, { cwd, home }),
     ...(root === undefined ? {} : { project: root }),
     toolkit: await real(toolkitFolder(fileURLToPath(import.meta.url))),

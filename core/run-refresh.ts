@@ -8,7 +8,8 @@ import { SousError } from "./error.ts"
 import type { KitParts } from "./kit.ts"
 import type { RuleSource } from "./permission/decision.ts"
 import type { RuleSet } from "./permission/rule.ts"
-import { watchSettings } from "./settings/watch.ts"
+import type { LoadedSettings } from "./settings/load.ts"
+import { type SettingsReload, watchSettings } from "./settings/watch.ts"
 
 /** What a change is taken over into. */
 export interface RefreshTarget {
@@ -20,10 +21,14 @@ export interface RefreshTarget {
 
 /** Makes the look that an engine takes before calls are decided. */
 export function createRefresh(target: RefreshTarget): Engine["refresh"] {
-  const { reload, cwd } = target.kit.options
-  if (reload === undefined) return () => undefined
+  const { reload } = target.kit.options
+  return reload === undefined ? () => undefined : createLook(target, reload)
+}
+
+function createLook(target: RefreshTarget, reload: SettingsReload): Engine["refresh"] {
+  const { cwd } = target.kit.options
   let watch = watchSettings(reload.loaded, { cwd })
-  let takeOver: ((engine: Engine) => Promise<typeof reload.loaded>) | undefined
+  let takeOver: ((engine: Engine) => Promise<LoadedSettings>) | undefined
   let changing: Promise<void> | undefined
   const change = async (engine: Engine) => {
     try {

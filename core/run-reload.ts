@@ -67,7 +67,10 @@ export function createTakeOver(
 type Faults = Map<string, SousError>
 
 /** Reads all files; one that is broken or gone is replaced by what it said before. */
-async function readAgain(reload: SettingsReload, before: LoadedSettings): Promise<{ fresh: LoadedSettings; faults: Faults }> {
+async function readAgain(
+  reload: SettingsReload,
+  before: LoadedSettings,
+): Promise<{ fresh: LoadedSettings; faults: Faults }> {
   const faults: Faults = new Map()
   const lastGood = (file: string) => before.sources.find((source) => source.file === file)
   // Code is read at a start, and only there.
@@ -96,7 +99,8 @@ function isCode({ file }: SettingsSource): boolean {
 /** Editors take a file away for a moment; nobody mends settings by deleting them while a run goes by them. */
 function withGone(fresh: LoadedSettings, before: LoadedSettings, faults: Faults): LoadedSettings {
   const gone = before.files.filter(({ file }) => !fresh.files.some((one) => one.file === file) && !existsSync(file))
-  for (const { file } of gone) faults.set(file, new SousError("SETTINGS_FILE_UNREADABLE", { file, reason: "it is gone" }))
+  for (const { file } of gone)
+    faults.set(file, new SousError("SETTINGS_FILE_UNREADABLE", { file, reason: "it is gone" }))
   if (gone.length === 0) return fresh
   const kept = before.sources.filter(({ file }) => gone.some((one) => one.file === file))
   const sources = rankSources([...fresh.sources, ...kept])
@@ -119,7 +123,11 @@ async function askHooks(engine: Engine, changed: readonly ChangedScope[]): Promi
   for (const { scope, files } of changed) {
     const [file] = files
     const payload = { scope, source: SOURCES[scope], ...(file ? { file_path: file } : {}) }
-    const { decision, reasons } = await engine.hooks.gate("ConfigChange", payload, hookPlace(engine))
+    const { decision, reasons } = await engine.hooks.gate(
+      "ConfigChange",
+      payload,
+      hookPlace({ engine, signal: engine.signal }),
+    )
     if (decision !== "block") continue
     const why = `A hook blocks the change of the ${scope} settings (${reasons.join("; ")})`
     const isIgnored = scope === "managed"
@@ -141,9 +149,9 @@ interface Application {
 /** Puts it in force, but for what cannot be compiled. */
 async function apply(engine: Engine, { target, state, tightened, faults }: Application): Promise<Tightened> {
   const { next } = tightened
-  const compiles = (rule: RuleSource) => attempt(rule.file, faults, () => target.compile([rule]))
-  const before = new Set(state.now.rules)
-  const rules = next.rules.filter((rule) => before.has(rule) || compiles(rule))
+  const isUseful = (rule: RuleSource) => attempt(rule.file, faults, () => target.compile([rule]))
+  const isWhole = attempt("", new Map(), () => target.compile(tightened.added))
+  const rules = isWhole ? next.rules : next.rules.filter((rule) => !tightened.added.includes(rule) || isUseful(rule))
   engine.rules = target.compile([...state.others, ...rules])
   const added = next.hooks.slice(state.now.hooks.length).filter((hook) => {
     const registered = registerSources([hook]).map((one) => ({ ...one, onlyGuards: true as const }))

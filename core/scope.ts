@@ -19,7 +19,8 @@ export interface AgentScope {
   readonly engine: Engine
   readonly agent: AgentIdentity
   readonly caller: "model" | "recipe"
-  readonly tools: ReadonlyMap<string, Tool>
+  /** Only core/agent-renew.ts replaces them, where a turn begins. */
+  tools: ReadonlyMap<string, Tool>
   /** Entries such as `Bash(npm test*)` that narrow their tool, a list for each agent on the way down; they never grant. */
   readonly filters: readonly (readonly string[])[]
   readonly spend: Spend

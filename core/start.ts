@@ -9,21 +9,24 @@ import type { Engine } from "./engine.ts"
 import { childEnvironment, secretValues } from "./env.ts"
 import { SousError } from "./error.ts"
 import { EVENT_VERSION, type EventBody, type RunEvent } from "./event.ts"
+import type { Held } from "./generation.ts"
 import { missedTools } from "./hook-match.ts"
 import { createHookRunner, type HookJudgement, type HookQuestion } from "./hook-runner.ts"
 import type { KitParts, Run, RunOptions } from "./kit.ts"
 import type { Model } from "./model.ts"
 import { within } from "./patience.ts"
 import { type Breaker, createBreaker } from "./permission/breaker.ts"
-import { createGrants } from "./permission/grant.ts"
+import { createGrants, NO_GRANTS } from "./permission/grant.ts"
 import { checkParams } from "./recipe/param.ts"
 import { needsModel } from "./recipe/probe.ts"
 import { runRecipe } from "./recipe/run.ts"
 import { createSpend, type Spend } from "./recipe/spend.ts"
 import { type RegisteredHook, type Registry, registerSources } from "./registry.ts"
 import { createRunApprover } from "./run-approval.ts"
+import { createRunPlugins } from "./run-generation.ts"
 import { openProjectGrants } from "./run-grant.ts"
 import { startMode } from "./run-mode.ts"
+import { modelsOf, type OpenModels } from "./run-model.ts"
 import { findPlaces } from "./run-place.ts"
 import { createRefresh } from "./run-refresh.ts"
 import { createRunRules } from "./run-rule.ts"
@@ -93,6 +96,7 @@ async function work(
         engine.emit(startedEvent(kit, recipe, engine, warnings))
         for (const { message, mend, code } of faults)
           engine.emit({ type: "notice", level: "warning", message: `${message}; ${mend}`, code })
+        engine.defer(kit.notices.join(engine.emit))
       },
       settle: close,
     })
@@ -118,6 +122,18 @@ function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine, w
 type OpenOptions = Omit<RunOptions, "signal"> & { signal: AbortSignal; tell: (event: RunEvent) => void }
 
 async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions): Promise<Opened> {
+  const held = kit.generations.hold()
+  return await openWith(kit, recipe, { ...options, held }).catch((error) => {
+    held.release()
+    throw error
+  })
+}
+
+async function openWith(
+  kit: KitParts,
+  recipe: Recipe<any, any>,
+  options: OpenOptions & { held: Held },
+): Promise<Opened> {
   const { settings, clock, registry } = kit
   const start = startMode(settings, options.mode)
   const places = await findPlaces(kit)
@@ -127,7 +143,15 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
   const ruled = { ...options, places, rules: [...(options.rules ?? []), ...granted.rules] }
   const rules = createRunRules(kit, recipe, ruled)
   const cleanups: (() => void | Promise<void>)[] = []
-  const models = new Map<string, Promise<Model>>()
+  const opened: OpenModels = { models: new Map(), providers: new Set() }
+  const plugins = createRunPlugins(kit, options.held, {
+    engine: () => engine,
+    rules,
+    agents: recipe.agents ?? [],
+    canAsk: (fresh) => canAsk(fresh, hooks, options),
+    hasModelOf: (old, fresh) =>
+      [...opened.providers].some((one) => old.models.includes(one) && !fresh.models.includes(one)),
+  })
   const emit = createEmitter(id, clock, options.tell)
   const { env, secrets, childEnv } = environmentOf(kit, id, options)
   const hooks = [...registry.hooks, ...registerSources(kit.options.hooks ?? [])]
@@ -149,16 +173,17 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
     rules: rules.compile(settings.permissions.rules),
     rulesWith: rules.compileWith,
     refresh: createRefresh({ kit, engine: () => engine, compile: rules.compile }),
+    plugins,
     mode: start.mode,
     barredModes: settings.permissions.barredModes,
     hooks: createHookRunner(hooks, { emit, signal: options.signal, clock, secrets, outside }),
     spend: createRunSpend(kit, recipe, options),
     limits: limitsOf(kit, options),
-    ...modelsOf(kit, recipe, { ...options, env, models }),
+    ...modelsOf(kit, recipe, { ...options, env, opened, registry: () => engine.registry }),
     approve: async () => undefined,
     offerPlanMode: options.offerPlanMode,
     canAsk: canAsk(registry, hooks, options),
-    grants: createGrants(clock),
+    grants: settings.permissions.managedRulesOnly ? NO_GRANTS : createGrants(clock),
     breaker: createRunBreaker(settings, options),
     emit,
     defer: (cleanup) => void cleanups.push(cleanup),
@@ -171,7 +196,7 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
     engine,
     warnings: [...start.warnings, ...places.warnings, ...missedTools(hooks, [...registry.tools.keys()])],
     faults: granted.fault ? [granted.fault] : [],
-    close: () => (closing ??= closeAll(cleanups, models)),
+    close: () => (closing ??= closeAll(cleanups, opened.models).finally(plugins.close)),
   }
 }
 
@@ -180,26 +205,6 @@ function environmentOf({ settings, options: { env } }: KitParts, id: string, opt
   const pass = options.flags?.allow?.env ?? []
   const childEnv = childEnvironment(env, { pass, set: { ...settings.env, SOUS_SESSION_ID: id } })
   return { env: all, secrets: secretValues(all), childEnv }
-}
-
-/** The models of a run: which ones it uses, and the way to open each of them once. */
-function modelsOf(
-  kit: KitParts,
-  recipe: Recipe<any, any>,
-  options: OpenOptions & { env: Engine["env"]; models: Map<string, Promise<Model>> },
-): Pick<Engine, "openModel" | "defaultModel" | "fallbackModel" | "autoModel"> {
-  const { settings } = kit
-  const { models, standIn } = options
-  return {
-    openModel: (named) => {
-      const model = standIn ?? named
-      if (!models.has(model)) models.set(model, openModel(kit, model, options))
-      return models.get(model)!
-    },
-    defaultModel: standIn ?? options.model ?? recipe.model ?? settings.model ?? fallbackId(kit, options.env),
-    fallbackModel: options.fallbackModel ?? settings.fallbackModel,
-    autoModel: settings.permissions.autoModel,
-  }
 }
 
 function createRunBreaker({ permissions }: KitParts["settings"], { ask, offerPlanMode }: OpenOptions): Breaker {
@@ -250,31 +255,7 @@ function limitsOf(kit: KitParts, options: RunOptions): Engine["limits"] {
   }
 }
 
-/** The model of a run that names none: what the first provider offers that has what it needs. */
-function fallbackId(kit: KitParts, env: Record<string, string | undefined>): string | undefined {
-  for (const provider of kit.registry.models) {
-    const id = provider.fallbackId?.({ env })
-    if (id !== undefined) return id
-  }
-  return undefined
-}
-
-async function openModel(
-  kit: KitParts,
-  id: string,
-  options: OpenOptions & { env: Record<string, string | undefined> },
-): Promise<Model> {
-  const provider = kit.registry.models.find((candidate) => candidate.handles(id, options))
-  if (provider === undefined)
-    throw new SousError("MODEL_UNKNOWN", { id, known: kit.registry.models.map(({ name }) => name) })
-  const { env, signal, record } = options
-  const { prices } = kit.settings
-  const given = { cwd: kit.options.cwd, env, prices, signal, ...(record === undefined ? {} : { record }) }
-  return await within(OPEN_MS, `opening the model "${id}"`, () => provider.open(id, given))
-}
-
-/** How long a model may take to be opened, and whatever is left at the end of a run to be put away, ms. */
-const OPEN_MS = 60_000
+/** How long whatever is left at the end of a run may take to be put away, ms. */
 const CLOSE_MS = 10_000
 
 async function closeAll(

@@ -4,7 +4,7 @@
  * Invariant: every row has a place, a reason and a mend; no secret that stood in a file is in a row.
  */
 import { relative } from "node:path"
-import { isSousError } from "../error.ts"
+import { isSousError, type SousError } from "../error.ts"
 import { maskText } from "./check-secret.ts"
 
 /**
@@ -67,6 +67,7 @@ export function findingOf(error: unknown, file: string): Finding {
   }
   const details = error.details as { file?: unknown; from?: unknown; line?: unknown; column?: unknown }
   const [, from, fromLine, fromColumn] = /^(.*):(\d+):(\d+)$/s.exec(String(details.from ?? "")) ?? []
+  const { problem, mend } = withoutPlace(error)
   return {
     level: "error",
     code: error.code,
@@ -74,9 +75,16 @@ export function findingOf(error: unknown, file: string): Finding {
     line: numberOf(details.line) ?? numberOf(fromLine) ?? 1,
     column: numberOf(details.column) ?? numberOf(fromColumn) ?? 1,
     what: "",
-    problem: error.message,
-    mend: error.mend,
+    problem,
+    mend,
   }
+}
+
+/** The sentences of settings name their place, which the row has already. */
+function withoutPlace({ code, message, mend }: SousError): { problem: string; mend: string } {
+  if (!/^SETTINGS_(?:KEY|VALUE|FILE_BROKEN)/.test(code)) return { problem: message, mend }
+  const problem = message.replace(/ at (?:\S.*?:)?\d+:\d+(?= is wrong:|:|$)/, "")
+  return { problem, mend: /^correct .*:\d+:\d+$/.test(mend) ? "correct it" : mend }
 }
 
 function numberOf(value: unknown): number | undefined {

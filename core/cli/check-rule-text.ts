@@ -46,10 +46,10 @@ const ROWS: readonly Row[] = [
     return { problem, mend: "write a rule for each command inside, or remove it" }
   },
   function colonInside({ kind, specifier = "", tool }) {
-    if (kind !== "command" || !/:\*(?=\s)|(?<=\s):\*(?!$)/.test(specifier)) return undefined
-    const problem = '":*" stands for "and whatever follows" at the end alone; before it, the colon is a colon'
-    const mend = `write "${tool}(${specifier.replace(/\s?:\*(?=.)/gs, " *")})"`
-    return { problem, mend }
+    if (kind !== "command" || !/:\*(?!$)/.test(specifier)) return undefined
+    const problem = '":*" stands for "and whatever follows" at the end alone; elsewhere the colon is a colon'
+    if (!/(?<=\s):\*(?!$)/.test(specifier)) return { level: "note", problem, mend: "" }
+    return { problem, mend: `write "${tool}(${specifier.replace(/\s:\*(?=.)/gs, " *")})"` }
   },
   function escapedParenthesis({ kind, specifier = "", text }) {
     if (kind === "path" || !/\\[()]/.test(specifier)) return undefined

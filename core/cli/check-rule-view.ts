@@ -129,7 +129,7 @@ export function isPathVoid({ specifier = "", source }: RuleView, { cwd, home }: 
 }
 
 /** Names of tools of the field that rules are written for and that are not here; a rule for one waits for it. */
-const ELSEWHERE = new Set(
+export const ELSEWHERE: ReadonlySet<string> = new Set(
   `AskUserQuestion BashOutput CronCreate EnterPlanMode EnterWorktree KillShell ListMcpResourcesTool LS LSP Monitor
   MultiEdit NotebookRead PowerShell ReadMcpResourceTool SendMessage Skill SlashCommand TaskCreate TaskGet TaskList
   TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebSearch Workflow`.split(/\s+/),

@@ -1,35 +1,68 @@
 /**
- * `sous check FILE…`: files → whether each is a recipe, without running any: a line for each, for people or for machines.
+ * `sous check [FILE…]`: files, or all that counts in this place → what is wrong with them, for people or for machines.
  *
- * Invariant: every file is looked at, also after one that is wrong.
+ * Invariant: every file is looked at, and everything that is wrong with one is told; nothing of a project that nobody
+ * trusts is run.
  */
 import { resolve } from "node:path"
-import { isSousError } from "../error.ts"
-import { loadRecipe } from "../recipe/load.ts"
+import { fixedFolders, homeFolder } from "../settings/scopes.ts"
+import type { Tool } from "../tool.ts"
+import { checkFile, type FileCheck } from "./check-file.ts"
+import { type CheckReport, type Finding, formatReport, isFine, jsonReport, settleFindings } from "./check-finding.ts"
+import { checkHooks } from "./check-hook.ts"
+import { checkRules } from "./check-rule.ts"
+import { ruleGround } from "./check-rule-view.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
 
-/** Returns 1 when any of the files is wrong. */
+/** Returns 1 when something is an error; warnings alone are none. */
 export async function check(line: CommandLine, host: Host): Promise<number> {
-  const { args, values } = line
-  if (args.length === 0) return await (await import("./check-here.ts")).checkHere(line, host)
   const cwd = await host.cwd()
-  let code = 0
-  for (const file of args) {
-    try {
-      const { name, steps } = await loadRecipe(resolve(cwd, file), host.loadOptions())
-      const line = values.json
-        ? JSON.stringify({ file, ok: true, name })
-        : `ok  ${file}: ${name}, ${steps.length} steps`
-      host.print(`${line}\n`)
-    } catch (error) {
-      code = 1
-      if (!values.json || !isSousError(error)) await host.printFault(error)
-      else {
-        const { code: fault, message, mend } = error
-        host.print(`${JSON.stringify({ file, ok: false, code: fault, message, mend })}\n`)
-      }
-    }
+  const found =
+    line.args.length > 0
+      ? await checkFiles(line.args, host)
+      : await (await import("./check-place.ts")).checkPlace(line, host)
+  const report = settleFindings(found)
+  const text = line.values.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report, cwd)
+  host.print(line.values.json ? text : host.escape(text))
+  return isFine(report) ? 0 : 1
+}
+
+async function checkFiles(args: readonly string[], host: Host): Promise<CheckReport> {
+  const cwd = await host.cwd()
+  const shipped = await host.shippedPlugins()
+  const tools = shipped.flatMap(({ tools: list = [] }) => list)
+  const agents = shipped.flatMap(({ agents: list = [] }) => list.map(({ name }) => name))
+  const { user } = fixedFolders({ env: host.env, home: homeFolder(host.env) })
+  const report: CheckReport = { files: [], findings: [] }
+  for (const file of new Set(args.map((arg) => resolve(cwd, arg)))) {
+    const one = await checkFile(file, { host, tools, user })
+    report.files.push({ file, as: one.as })
+    report.findings.push(...one.findings, ...(await together(one, { cwd, host, tools, agents })))
   }
-  return code
+  return report
+}
+
+interface Around {
+  cwd: string
+  host: Host
+  tools: readonly Tool[]
+  agents: readonly string[]
+}
+
+/** Rules and hooks of one file, where it lies or, of one that lies nowhere, where the command was started. */
+async function together(one: FileCheck, { cwd, host, tools, agents }: Around): Promise<Finding[]> {
+  const { rules, hooks, project, ofPlugin, variables } = one
+  const { env } = host
+  const ground = ruleGround(tools, { cwd: project ?? cwd, env, isPartial: true })
+  return [
+    ...(await checkRules(rules, ground)),
+    ...checkHooks(hooks, {
+      tools: tools.map(({ name }) => name),
+      agents,
+      variables: new Set([...variables, ...Object.keys(env)]),
+      ofPlugin,
+      ...(project === undefined ? {} : { surroundings: { cwd: project, projectDir: project, env } }),
+    }),
+  ]
 }

@@ -16,6 +16,13 @@ export interface CommandValues extends FlagValues {
   tool?: string
   input?: string
   payload?: string
+  scope?: string
+  yaml?: boolean
+  user?: boolean
+  yes?: boolean
+  follow?: boolean
+  inProcess?: boolean
+  frozen?: boolean
   help?: boolean
   version?: boolean
 }

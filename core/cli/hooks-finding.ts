@@ -19,6 +19,8 @@ export interface HookFinding {
   /** error: the hook would block all that it guards. */
   level: "error" | "warning"
   problem: string
+  /** One imperative clause. */
+  mend?: string
 }
 
 /** Where commands of hooks would start, and with what. */
@@ -54,26 +56,30 @@ export function scriptFinding(source: HookSource, { cwd, projectDir, env }: Surr
   const problem = scriptProblem(form, { folder, env: known })
   if (problem === undefined) return undefined
   const falls = fallOf({ hook: { event, source }, dialect }, event)
-  return { level: falls === "block" ? "error" : "warning", problem }
+  return { level: falls === "block" ? "error" : "warning", ...problem }
 }
 
 function scriptProblem(
   form: Extract<HookSource["form"], { type: "command" }>,
   { folder, env }: { folder: string; env: Readonly<Record<string, string>> },
-): string | undefined {
+): Problem | undefined {
   const program = programOf(form, env)
   if (program?.includes("/")) return programProblem(resolve(folder, program), program)
   // A bare word of a shell may be anything that the shell knows.
   if (program !== undefined && form.args !== undefined && !isInPath(program, env))
-    return `there is no program "${program}"`
+    return { problem: `there is no program "${program}"`, mend: "install it, or write its path" }
   const script = missingScript(form, { cwd: folder, env })
-  return script === undefined ? undefined : `there is no file "${script}" in "${folder}"`
+  return script === undefined ? undefined : { problem: `there is no file "${script}" in "${folder}"`, mend: MEND_PATH }
 }
 
-function programProblem(file: string, written: string): string | undefined {
-  if (!existsSync(file)) return `there is no file "${written}"`
-  if (!statSync(file).isFile()) return `"${written}" is no file`
-  return isExecutable(file) ? undefined : `"${written}" is not executable`
+type Problem = Required<Pick<HookFinding, "problem" | "mend">>
+
+const MEND_PATH = "write the file, or correct its path"
+
+function programProblem(file: string, written: string): Problem | undefined {
+  if (!existsSync(file)) return { problem: `there is no file "${written}"`, mend: MEND_PATH }
+  if (!statSync(file).isFile()) return { problem: `"${written}" is no file`, mend: MEND_PATH }
+  return isExecutable(file) ? undefined : { problem: `"${written}" is not executable`, mend: `chmod +x ${written}` }
 }
 
 function isInPath(program: string, env: Readonly<Record<string, string>>): boolean {
@@ -114,7 +120,8 @@ export function matcherFinding(
     if (values.some(compiled!.matches) || mayFitLater(matcher, spec)) return undefined
     return { level: "warning", problem: `its matcher "${matcher}" fits nothing here${hintFor(matcher, values)}` }
   } catch (error) {
-    return { level: "error", problem: (error as Error).message }
+    const { message, mend } = error as SousError
+    return { level: "error", problem: message, mend }
   }
 }
 

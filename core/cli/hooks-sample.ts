@@ -41,5 +41,5 @@ export const SAMPLES: { readonly [E in HookEvent]: Sample<E> } = {
   StepEnd: { step_id: "sample", kind: "agent", ok: true },
   RunEnd: { recipe: "sample", status: "ok" },
   FileChanged: { path: "src/sample.ts" },
-  ConfigChange: { scope: "user" },
+  ConfigChange: { scope: "user", source: "user_settings" },
 }

@@ -5,6 +5,7 @@
  */
 import type { RunEvent } from "../event.ts"
 import type { RunOptions } from "../kit.ts"
+import type { IsolationParts } from "../pack/isolate.ts"
 import type { Plugin } from "../plugin.ts"
 import type { LoadOptions } from "../recipe/load.ts"
 import type { RunResult } from "../step.ts"
@@ -33,6 +34,10 @@ export interface Host {
   isRead(): boolean
   /** While a run is at work it decides the exit code. */
   setRunning(isRunning: boolean): void
+  /** Does the work; a call of process.exit meanwhile throws instead. */
+  withoutExit<T>(work: () => Promise<T>): Promise<T>
+  /** Hands on what nobody caught; what the listener does not take (false) ends the process. Returns how to stop. */
+  onStray(listener: (error: unknown, isException: boolean) => boolean): () => void
   /** How files of code are loaded. */
   loadOptions(): LoadOptions
   shippedPlugins(): Promise<readonly Plugin[]>
@@ -40,6 +45,8 @@ export interface Host {
   optionalPlugins(): Promise<Readonly<Record<string, () => Promise<unknown>>>>
   /** Where files that run in a process of their own find what they import: file URLs by name, and that of jiti. */
   moduleFiles(): { modules: Readonly<Record<string, string>>; loader: string }
+  /** What plugins in a process of their own are started from. */
+  isolation(): IsolationParts
   /** Absolute: a file of this package. */
   packageFile(name: string): string
   /** Reads the prompt: the argument, and behind it what is piped into stdin. */
@@ -54,8 +61,21 @@ export interface Asker {
   ask: NonNullable<RunOptions["ask"]>
   /** Asks once for all rules that a recipe wants. */
   grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
+  /** A question that takes a yes or a no; Enter is a no, and so is a person who is gone. */
+  confirm(question: ConfirmQuestion, signal: AbortSignal): Promise<boolean>
   /** Asks whether to go on in plan mode, after several denials. */
   offerPlanMode: NonNullable<RunOptions["offerPlanMode"]>
+}
+
+/** What a person is asked to say yes or no to. */
+export interface ConfirmQuestion {
+  /** One line. */
+  text: string
+  /** What a yes means, one line. */
+  hint?: string
+  /** What is said after a yes, and after a no. */
+  yes: string
+  no: string
 }
 
 /** A run as it is shown. */

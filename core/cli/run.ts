@@ -60,11 +60,18 @@ async function checkHooks(session: Session): Promise<void> {
 
 type Found = { recipe: Recipe; from: RecipeOrigin }
 
-async function findAndLoad(kit: Kit, { line, host, loaded, cwd }: Session): Promise<Found> {
+async function findAndLoad(kit: Kit, { line, host, loaded, cwd, packs }: Session): Promise<Found> {
   const [word = ""] = line.args
+  const packed = packs && (await import("./pack-start.ts")).packRecipe(packs, word)
+  if (packed) return { recipe: await loadRecipe(packed, host.loadOptions()), from: "pack" }
   const options = { cwd, folders: loaded.folders, shipped: host.packageFile("recipes"), trust: loaded.trust.isTrusted }
   const found = findRecipe(word, options)
-  if (found) return { recipe: await loadRecipe(found.file, host.loadOptions()), from: found.from }
+  if (found) {
+    const { file, from } = found
+    // Of a trusted project the bytes that were hashed; a file that was named by its path is what lies there.
+    const loadFrom = from === "project" ? loaded.trust.copyOf(file) : file
+    return { recipe: { ...(await loadRecipe(loadFrom, host.loadOptions())), file }, from }
+  }
   const recipe = kit.recipe(word)
   if (!recipe) throw unknownRecipe(word, options, kit.describe().recipes)
   return { recipe, from: "plugin" }

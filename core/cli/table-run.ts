@@ -136,8 +136,8 @@ async function sourcesOf(
   const others = Object.entries(scopes).map(([scope, values]) =>
     inTable(scope as SettingsScope, values, ["scopes", scope]),
   )
-  const own = settings ? inTable("project", settings, ["settings"]) : await loadProjectSettings(project)
-  return own ? [own, ...others] : others
+  const own = settings ? [inTable("project", settings, ["settings"])] : await loadProjectSettings(project)
+  return [...own, ...others]
 }
 
 async function readFlags(flags: readonly string[]): Promise<FlagValues> {

@@ -15,6 +15,13 @@ export const COMMAND_WORK: Record<CommandName, () => Promise<CommandFunction>> =
   explain: async () => (await import("./explain.ts")).explain,
   permissions: async () => (await import("./permissions.ts")).permissions,
   hooks: async () => (await import("./hooks.ts")).hooks,
+  init: async () => (await import("./init.ts")).init,
+  add: async () => (await import("./add.ts")).add,
+  remove: async () => (await import("./remove.ts")).remove,
+  update: async () => (await import("./update.ts")).update,
+  outdated: async () => (await import("./outdated.ts")).outdated,
+  packs: async () => (await import("./packs.ts")).packs,
+  trust: async () => (await import("./trust.ts")).trust,
   help: async () => async (line, host) => {
     host.print(line.help())
     return 0

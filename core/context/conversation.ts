@@ -21,6 +21,11 @@ export interface Conversation {
   append(role: "user" | "assistant", content: ContentBlockParam[]): void
   /** Shows the model tools that it has not been shown yet, behind those that it has. */
   declare(tools: readonly ToolDeclaration[]): void
+  /**
+   * Shows the model these tools in the place of all that it was shown; true when that changes what is sent. What stays as
+   * it is keeps its place.
+   */
+  redeclare(tools: readonly ToolDeclaration[]): boolean
   /** The next request. Its messages array is only good until the next append. */
   request(maxTokens: number): ModelRequest
   /** Remembers what the API counted for the last request and its answer. */
@@ -50,6 +55,15 @@ export function createConversation(frame: RequestFrame, transcript: Transcript):
       if (added.length === 0) return
       tools = [...tools, ...added]
       counted.tokens += byteLength(added)
+    },
+    redeclare(fresh) {
+      const named = new Map(fresh.map((tool) => [tool.name, tool]))
+      const kept = tools.flatMap(({ name }) => named.get(name) ?? [])
+      const next = [...kept, ...fresh.filter(({ name }) => !tools.some((tool) => tool.name === name))]
+      if (JSON.stringify(next) === JSON.stringify(tools)) return false
+      counted.tokens += Math.max(0, byteLength(next) - byteLength(tools))
+      tools = next
+      return true
     },
     append(role, content) {
       if (content.length === 0) return

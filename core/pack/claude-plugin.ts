@@ -7,8 +7,8 @@
  */
 import { z } from "zod"
 import type { Tree } from "../session/tree.ts"
-import { asFields, checkShape, invalid, PACK_API, type PackManifest, readFile } from "./shape.ts"
 import { isInsidePath, plainPath } from "./name.ts"
+import { asFields, checkShape, invalid, PACK_API, type PackManifest, readFile } from "./shape.ts"
 
 /** Where such a plugin describes itself, and where its hooks are looked for. */
 const FILE = ".claude-plugin/plugin.json"
@@ -16,7 +16,9 @@ const HOOKS_FILE = "hooks/hooks.json"
 const MARKETPLACE = ".claude-plugin/marketplace.json"
 
 const text = z.string().min(1)
-const path = text.refine(isInsidePath, { error: 'expected a path inside the plugin, beginning with "./"' }).transform(plainPath)
+const path = text
+  .refine(isInsidePath, { error: 'expected a path inside the plugin, beginning with "./"' })
+  .transform(plainPath)
 const places = z.union([path, z.array(path)]).optional()
 const inline = z.record(z.string(), z.unknown())
 const configured = z.union([path, inline, z.array(z.union([path, inline]))]).optional()
@@ -105,7 +107,15 @@ function unusedOf(tree: Tree, given: z.output<typeof schema>): Record<string, st
     const found = [...tree.files.keys()].flatMap((file) => pattern.exec(file)?.slice(1).find(Boolean) ?? [])
     add(kind, found)
   }
-  for (const kind of ["commands", "agents", "skills", "workflows", "outputStyles", "mcpServers", "lspServers"] as const) {
+  for (const kind of [
+    "commands",
+    "agents",
+    "skills",
+    "workflows",
+    "outputStyles",
+    "mcpServers",
+    "lspServers",
+  ] as const) {
     const named = [given[kind] ?? []].flat() as (string | object)[]
     add(
       kind,

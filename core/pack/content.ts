@@ -38,7 +38,15 @@ export async function readPack(tree: Tree, from: string): Promise<PackContent> {
 
 /** The part of an entry that is about its content. */
 export function contentOf(entry: LockEntry): LockedContent {
-  const { source: _, resolved: __, integrity: ___, tree: ____, dependencies: _____, inProcess: ______, ...content } = entry
+  const {
+    source: _,
+    resolved: __,
+    integrity: ___,
+    tree: ____,
+    dependencies: _____,
+    inProcess: ______,
+    ...content
+  } = entry
   return content as LockedContent
 }
 
@@ -82,7 +90,15 @@ async function lockedOf(tree: Tree, manifest: PackManifest, { drafts }: PackHook
 
 function hookOf(source: HookSource): LockedHook {
   const { event, matcher, dialect, onFailure } = source
-  return given({ event, matcher, dialect, does: sayHook(source), if: source.if, onFailure, async: source.async }) as LockedHook
+  return given({
+    event,
+    matcher,
+    dialect,
+    does: sayHook(source),
+    if: source.if,
+    onFailure,
+    async: source.async,
+  }) as LockedHook
 }
 
 /** The packages that lie in the pack, by their folder: name and version. */

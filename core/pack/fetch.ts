@@ -3,14 +3,15 @@
  *
  * Invariant: no script of what is fetched runs, and nothing is read of the folder that somebody works in.
  */
-import { mkdtemp } from "node:fs/promises"
+import { createHash } from "node:crypto"
+import { mkdtemp, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
 import { readTree } from "../session/tree.ts"
 import { resolveWritten } from "../settings/scopes.ts"
 import type { Fetching } from "./fetching.ts"
 import { fetchCommit, resolveCommit } from "./git.ts"
-import type { LockedDependency, LockEntry } from "./lock-shape.ts"
+import type { LockEntry, LockedDependency } from "./lock-shape.ts"
 import { npmOptions } from "./npm-config.ts"
 import type { PackSource } from "./source.ts"
 
@@ -28,15 +29,19 @@ export async function fetchSource(source: PackSource, target: string, fetching: 
       const spec = `${source.name}@${source.range ?? "latest"}`
       return await named(source.written, fetching, async () => {
         const { _resolved, _integrity } = await (await library()).manifest(spec, optionsFor(fetching))
-        return await extract({ resolved: _resolved, ...(_integrity ? { integrity: _integrity } : {}) }, target, fetching)
+        return await extract(
+          { resolved: _resolved, ...(_integrity ? { integrity: _integrity } : {}) },
+          target,
+          fetching,
+        )
       })
     }
     case "remote":
       return await named(source.written, fetching, () => extract({ resolved: source.url }, target, fetching))
     case "archive":
       return await named(source.written, fetching, async () => {
-        const { integrity } = await extract({ resolved: `file:${source.place}` }, target, fetching)
-        return { resolved: `file:${source.written}`, ...(integrity === undefined ? {} : { integrity }) }
+        const integrity = await extractFile(source.place, target, fetching)
+        return { resolved: `file:${source.written}`, integrity }
       })
     case "folder":
       await copyFolder(source.place, target)
@@ -53,10 +58,15 @@ export async function fetchSource(source: PackSource, target: string, fetching: 
 
 /** What a source would come to now, without fetching its files: a version, a commit; undefined for folders and archives. */
 export async function latestOf(source: PackSource, fetching: Fetching): Promise<string | undefined> {
-  if (source.kind === "git") return await named(source.written, fetching, async () => (await resolveCommit(source, fetching)).commit)
+  if (source.kind === "git")
+    return await named(source.written, fetching, async () => (await resolveCommit(source, fetching)).commit)
   if (source.kind !== "npm") return undefined
   const spec = `${source.name}@${source.range ?? "latest"}`
-  return await named(source.written, fetching, async () => (await (await library()).manifest(spec, optionsFor(fetching))).version)
+  return await named(
+    source.written,
+    fetching,
+    async () => (await (await library()).manifest(spec, optionsFor(fetching))).version,
+  )
 }
 
 /** Brings exactly what a lock names into `target`. Throws PACK_FETCH_FAILED. */
@@ -73,7 +83,7 @@ export async function fetchLocked(
     if (place === undefined) return void (await extract({ resolved, integrity: integrity! }, target, fetching))
     const file = resolveWritten(place, fetching.base, fetching.home)
     if (integrity === undefined) await copyFolder(file, target)
-    else await extract({ resolved: `file:${file}`, integrity }, target, fetching)
+    else if ((await extractFile(file, target, fetching)) !== integrity) throw new Error(REASONS.EINTEGRITY)
   })
 }
 
@@ -83,7 +93,12 @@ export async function lookUp(
   fetching: Fetching,
 ): Promise<{ dependency: LockedDependency; needs: Record<string, string> }> {
   return await named(spec, fetching, async () => {
-    const { version, dependencies = {}, _resolved, _integrity } = await (await library()).manifest(spec, optionsFor(fetching))
+    const {
+      version,
+      dependencies = {},
+      _resolved,
+      _integrity,
+    } = await (await library()).manifest(spec, optionsFor(fetching))
     if (!_integrity) throw new Error("its registry gives no integrity for it")
     return { dependency: { version, resolved: _resolved, integrity: _integrity }, needs: dependencies }
   })
@@ -116,6 +131,19 @@ async function extract({ resolved, integrity }: Fetched, target: string, fetchin
   const fetched = await (await library()).extract(resolved, target, options)
   const sum = integrity ?? fetched.integrity ?? undefined
   return { resolved, ...(sum === undefined ? {} : { integrity: sum }) }
+}
+
+/** An archive on this disk; returns its integrity. */
+async function extractFile(file: string, target: string, fetching: Fetching): Promise<string> {
+  const sum = createHash("sha512")
+    .update(await readFile(file))
+    .digest("base64")
+  const integrity = `sha512-${sum}`
+  await extract({ resolved: `file:${file}`, integrity }, target, fetching).catch((error) => {
+    // The library wants a package.json, which a pack need not have; all that there is lies there.
+    if (!String(error.message).startsWith("Could not read package.json") || error.code !== "ENOENT") throw error
+  })
+  return integrity
 }
 
 async function fetchGit(from: { url: string; commit: string; path?: string }, target: string, fetching: Fetching) {

@@ -21,7 +21,6 @@ export interface Fetching {
   tell(line: string): void
 }
 
-
 /** A folder that is older belongs to a command that was killed, ms. */
 const STALE_MS = 24 * 3_600_000
 
@@ -44,6 +43,7 @@ async function removeStale(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const place = join(folder, name)
     const found = await stat(place).catch(() => undefined)
-    if (found && Date.now() - found.mtimeMs > STALE_MS) await rm(place, { recursive: true, force: true }).catch(() => {})
+    if (found && Date.now() - found.mtimeMs > STALE_MS)
+      await rm(place, { recursive: true, force: true }).catch(() => {})
   }
 }

@@ -24,7 +24,9 @@ export async function resolveCommit(source: GitSource, fetching: Fetching): Prom
         await git(["ls-remote", "--exit-code", url, "HEAD"], fetching.staging, fetching)
         return { url, commit: ref }
       }
-      const commit = ref?.startsWith("semver:") ? await resolveRange(url, ref, fetching) : await resolveRef(url, ref, fetching)
+      const commit = ref?.startsWith("semver:")
+        ? await resolveRange(url, ref, fetching)
+        : await resolveRef(url, ref, fetching)
       return { url, commit }
     } catch (error) {
       fetching.signal.throwIfAborted()
@@ -54,13 +56,18 @@ export async function fetchCommit(
 async function resolveRef(url: string, ref: string | undefined, fetching: Fetching): Promise<string> {
   const lines = await git(["ls-remote", url], fetching.staging, fetching)
   const refs = new Map(lines.split("\n").map((line) => line.split("\t").reverse() as [string, string]))
-  const wanted =
-    ref === undefined ? ["HEAD"] : [`refs/tags/${ref}^{}`, `refs/tags/${ref}`, `refs/heads/${ref}`, ref]
+  const wanted = ref === undefined ? ["HEAD"] : [`refs/tags/${ref}^{}`, `refs/tags/${ref}`, `refs/heads/${ref}`, ref]
   const found = wanted.map((name) => refs.get(name)).find(Boolean)
-  const short = ref !== undefined && /^[0-9a-f]{7,39}$/.test(ref) ? [...refs.values()].find((sum) => sum.startsWith(ref)) : undefined
+  const short =
+    ref !== undefined && /^[0-9a-f]{7,39}$/.test(ref)
+      ? [...refs.values()].find((sum) => sum.startsWith(ref))
+      : undefined
   const commit = found ?? short
   if (commit === undefined)
-    throw new SousError("PACK_FETCH_FAILED", { source: url, reason: `it has no branch, tag or commit "${ref ?? "HEAD"}"` })
+    throw new SousError("PACK_FETCH_FAILED", {
+      source: url,
+      reason: `it has no branch, tag or commit "${ref ?? "HEAD"}"`,
+    })
   return commit
 }
 
@@ -78,7 +85,13 @@ const SAFE = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.ext.
 
 async function git(args: readonly string[], cwd: string, { env, signal }: Fetching): Promise<string> {
   const command = { file: "git", args: [...SAFE.flatMap((one) => ["-c", one]), ...args] }
-  const result = await runProcess(command, { cwd, env: gitEnvironment(env), signal, timeoutMs: PATIENCE_MS, keepBytes: 2 ** 24 })
+  const result = await runProcess(command, {
+    cwd,
+    env: gitEnvironment(env),
+    signal,
+    timeoutMs: PATIENCE_MS,
+    keepBytes: 2 ** 24,
+  })
   signal.throwIfAborted()
   if (result.code === 0) return result.stdout.toString("utf8").trim()
   const said = result.error ?? result.stderr.toString("utf8").trim().split("\n").at(-1) ?? ""
@@ -88,7 +101,8 @@ async function git(args: readonly string[], cwd: string, { env, signal }: Fetchi
 /** Asks nobody for a password, and belongs to no repository that somebody works in. */
 function gitEnvironment(env: Fetching["env"]): Record<string, string> {
   const own = Object.entries(env).filter(
-    (pair): pair is [string, string] => pair[1] !== undefined && (!/^GIT_/.test(pair[0]) || /^GIT_(?:SSH|ASKPASS|SSL|CONFIG)/.test(pair[0])),
+    (pair): pair is [string, string] =>
+      pair[1] !== undefined && (!/^GIT_/.test(pair[0]) || /^GIT_(?:SSH|ASKPASS|SSL|CONFIG)/.test(pair[0])),
   )
   return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: "0" }
 }

@@ -5,7 +5,6 @@
  * of Claude Code what is foreign is left out with a note, as there.
  */
 import { mkdirSync } from "node:fs"
-import { join } from "node:path"
 import { HOOKS } from "../hook.ts"
 import type { HookForm, HookSource } from "../hook-source.ts"
 import type { Tree } from "../session/tree.ts"

@@ -3,12 +3,14 @@
  *
  * Invariant: nothing of it runs; until all of it is there and checked, nothing but a folder of its own was written.
  */
-import { isDeepStrictEqual } from "node:util"
+
 import { join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
 import { SousError } from "../error.ts"
 import { keepContent, readContent } from "../session/content.ts"
 import { readTree, type Tree } from "../session/tree.ts"
 import { contentOf, type PackContent, readPack } from "./content.ts"
+import { keepPrints } from "./damage.ts"
 import { fetchDependencies, installDependencies } from "./dependency.ts"
 import { fetchLocked, fetchSource } from "./fetch.ts"
 import { type Fetching, withStaging } from "./fetching.ts"
@@ -53,6 +55,7 @@ export async function fetchPack(source: PackSource, installing: Installing): Pro
 /** Puts a fetched pack into the store; `entry` is what its lock will say. Returns the folder of its copy. */
 export async function keepPack({ name, tree }: FetchedPack, entry: LockEntry, data: string): Promise<string> {
   const folder = await keepContent(tree, data)
+  await keepPrints(tree, data)
   await keepReceipt(name, entry, data)
   return folder
 }
@@ -77,9 +80,15 @@ export async function installLocked(name: string, entry: LockEntry, installing: 
     installing.signal.throwIfAborted()
     const tree = await readTree(folder)
     if (tree.hash !== entry.tree)
-      throw new SousError("PACK_CONTENT_DIFFERS", { pack: name, resolved: entry.resolved, tree: entry.tree, found: tree.hash })
+      throw new SousError("PACK_CONTENT_DIFFERS", {
+        pack: name,
+        resolved: entry.resolved,
+        tree: entry.tree,
+        found: tree.hash,
+      })
     await checkEntry(name, entry, tree)
     await keepContent(tree, data)
+    await keepPrints(tree, data)
   })
   await keepReceipt(name, entry, data)
   return true

@@ -2,9 +2,25 @@
  * A plugin file and what it may do → an ordinary plugin, whose code runs in a Node process of its own.
  *
  * Invariant: what comes from that process is data that was checked: nothing in it is called, and it can neither grant
- * nor widen anything. Without the process every call fails, and every gate falls as its event's row says.
+ * nor widen anything. Without the process every call fails, and every gate falls as its event's row says. What a plugin
+ * says its calls touch is held against the rules, and may be a lie: what it can do is bounded by its process alone.
  */
+import { existsSync } from "node:fs"
+import type { z } from "zod"
+import { isSousError, SousError } from "../error.ts"
 import type { Capabilities, Plugin } from "../plugin.ts"
+import { stateFolderFor } from "../session/store.ts"
+import { inputSchema } from "../tool-input.ts"
+import { checkParts, type DeclaredParts } from "./isolate-check.ts"
+import { checkPluginFolder } from "./isolate-folder.ts"
+import { grantOf } from "./isolate-grant.ts"
+import { createLink, type Link } from "./isolate-link.ts"
+import { type Described, described, type Parts, parts } from "./isolate-message.ts"
+import { type Making, makeParts, makePlugin } from "./isolate-plugin.ts"
+import { type IsolatedProcess, startIsolatedProcess } from "./isolate-process.ts"
+
+export type { DeclaredParts } from "./isolate-check.ts"
+export { openEnds } from "./isolate-grant.ts"
 
 /** What the child process is started from; made by the command line. */
 export interface IsolationParts {
@@ -14,15 +30,6 @@ export interface IsolationParts {
   modules: Readonly<Record<string, string>>
   /** Folders and files (absolute) of the toolkit and its packages, which the child has to read. */
   reads: readonly string[]
-}
-
-/** What the manifest of a pack lists beside its tools; what a plugin adds beyond it is refused. */
-export interface DeclaredParts {
-  /** Names of events. */
-  hooks: readonly string[]
-  rules: Readonly<Partial<Record<"allow" | "ask" | "deny", readonly string[]>>>
-  /** Names of agents. */
-  agents: readonly string[]
 }
 
 export interface IsolateOptions {
@@ -39,7 +46,7 @@ export interface IsolateOptions {
   home?: string | undefined
   /** ms for loading the file. Default 10,000. */
   loadMs?: number
-  /** Told what the child prints, and that it was started anew. */
+  /** Told what the child prints, and that it was started again. */
   notice?(text: string): void
 }
 
@@ -54,5 +61,146 @@ export interface Isolated {
   close(): Promise<void>
 }
 
-/** Loads a plugin file (absolute) in a process of its own. Throws ISOLATION_… and PLUGIN_… errors. */
-export type LoadIsolated = (file: string, options: IsolateOptions) => Promise<Isolated>
+export type LoadIsolated = typeof loadIsolated
+
+const LOAD_MS = 10_000
+const SETUP_MS = 10_000
+
+/** How long a plugin may take to give back what it holds, ms. */
+const DISPOSE_MS = 3000
+
+/**
+ * Loads a plugin file (absolute) in a process of its own. Throws ISOLATION_…, and for a file that is no plugin PLUGIN_… and
+ * MODULE_… errors; then the process is gone.
+ */
+export async function loadIsolated(file: string, options: IsolateOptions): Promise<Isolated> {
+  const { folder, home, env } = options
+  if (!existsSync(options.parts.entry)) throw new SousError("ISOLATION_UNAVAILABLE", { entry: options.parts.entry })
+  checkPluginFolder(folder, file, [stateFolderFor(env, home), ...(home === undefined ? [] : [home])])
+  const { process, said, capabilities } = await begin(file, options)
+  try {
+    checkParts(said.name, said.parts, { capabilities, declares: options.declares })
+    return connect(process, { file, said, capabilities, options })
+  } catch (error) {
+    await process.close()
+    throw error
+  }
+}
+
+interface Begun {
+  process: IsolatedProcess
+  said: Described
+  capabilities: Capabilities
+}
+
+/** Without a manifest the plugin is started with nothing, and once more with what it then says that it needs. */
+async function begin(file: string, options: IsolateOptions): Promise<Begun> {
+  const { capabilities = {} } = options
+  const first = await startAndLoad(file, capabilities, options)
+  if (options.capabilities !== undefined) return { ...first, capabilities }
+  const { tools: _, ...needs } = first.said.capabilities ?? {}
+  const own = (first.said.capabilities ?? {}) as Capabilities
+  if (Object.values(needs).every((list) => list === undefined || list.length === 0))
+    return { ...first, capabilities: own }
+  await first.process.close()
+  return { ...(await startAndLoad(file, own, options)), capabilities: own }
+}
+
+async function startAndLoad(
+  file: string,
+  capabilities: Capabilities,
+  options: IsolateOptions,
+): Promise<Omit<Begun, "capabilities">> {
+  const { cwd, env, home, folder, loadMs = LOAD_MS, notice = () => {} } = options
+  const { entry, modules, reads } = options.parts
+  const grant = grantOf(capabilities, { plugin: file, cwd, env, home, reads: [entry, folder, file, ...reads] })
+  const printed = (line: string) => notice(`the plugin ${file} prints: ${line}`)
+  const started = performance.now()
+  const command = { file: globalThis.process.execPath, args: [...grant.args, entry] }
+  const process = await startIsolatedProcess({ ...command, cwd, env: grant.env, printed })
+  try {
+    const said = await process.ask({ type: "load", file, modules }, { timeoutMs: loadMs })
+    return { process, said: read(described, said, file) }
+  } catch (error) {
+    await process.close()
+    if (isSousError(error)) throw error
+    if (performance.now() - started >= loadMs)
+      throw new SousError("PLUGIN_LOAD_TIMEOUT", { file, seconds: loadMs / 1000 })
+    throw new SousError("PLUGIN_LOAD_FAILED", { file, reason: (error as Error).message }, { cause: error })
+  }
+}
+
+/** Throws PLUGIN_LOAD_FAILED. */
+function read<S extends z.ZodType>(schema: S, said: unknown, file: string): z.output<S> {
+  const checked = schema.safeParse(said)
+  if (checked.success) return checked.data
+  const [issue] = checked.error.issues
+  const reason = `what it says of itself cannot be read: ${issue?.path.join(".")}: ${issue?.message}`
+  throw new SousError("PLUGIN_LOAD_FAILED", { file, reason })
+}
+
+interface Connecting extends Omit<Begun, "process"> {
+  file: string
+  options: IsolateOptions
+}
+
+function connect(first: IsolatedProcess, { file, said, capabilities, options }: Connecting): Isolated {
+  const { notice = () => {}, cwd, declares } = options
+  /** What its setup was given, and said; a process that is started again is brought as far. */
+  let setUp: { settings: unknown; said: Parts } | undefined
+  const link: Link = createLink(first, {
+    plugin: said.name,
+    notice,
+    async start() {
+      const next = await startAndLoad(file, capabilities, options)
+      const more = setUp && (await askSetup(next.process, setUp.settings))
+      if (isSame(next.said, said) && isSame(more, setUp?.said)) return next.process
+      await next.process.close()
+      throw new Error(`the plugin "${said.name}" says something else of itself than before`)
+    },
+  })
+  async function askSetup(process: Pick<IsolatedProcess, "ask">, settings: unknown): Promise<Parts> {
+    return read(parts, await process.ask({ type: "setup", settings, cwd }, { timeoutMs: SETUP_MS }), file)
+  }
+  const making: Making = { plugin: said.name, link, capabilities }
+  const close = async () => {
+    if (!link.current.isGone) await link.current.ask({ type: "dispose" }, { timeoutMs: DISPOSE_MS }).catch(() => {})
+    await link.close()
+  }
+  const plugin: Plugin = { ...makePlugin(said, making), dispose: close }
+  for (const tool of plugin.tools ?? []) checkSchema(tool, file)
+  if (said.hasSetup) {
+    plugin.setup = async ({ settings }) => {
+      const more = await askSetup(link, settings)
+      checkParts(said.name, more, { capabilities, declares })
+      setUp = { settings, said: more }
+      const added = makeParts(more, making, { firstHook: said.parts.hooks.length })
+      for (const tool of added.tools ?? []) checkSchema(tool, file)
+      return added
+    }
+  }
+  return {
+    plugin,
+    close,
+    get restarts() {
+      return link.restarts
+    },
+    get fault() {
+      return link.fault
+    },
+  }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** Throws PLUGIN_LOAD_FAILED for a schema that no input can be held against. */
+function checkSchema(tool: NonNullable<Plugin["tools"]>[number], file: string): void {
+  try {
+    inputSchema(tool)
+  } catch (error) {
+    const reason = `the schema of its tool "${tool.name}" cannot be used: ${(error as Error).message}`
+    throw new SousError("PLUGIN_LOAD_FAILED", { file, reason }, { cause: error })
+  }
+}

@@ -10,7 +10,9 @@ import { isInsidePath, isPackName } from "./name.ts"
 export const LOCK_VERSION = 1
 
 /** A sum over the bytes of an archive. Source: https://www.w3.org/TR/SRI/ */
-const integrity = z.string().regex(/^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}$/, "expected an integrity of sha256 or more")
+const integrity = z
+  .string()
+  .regex(/^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}$/, "expected an integrity of sha256 or more")
 
 const text = z.string().min(1)
 const list = z.array(text).optional()
@@ -88,6 +90,7 @@ export type LockedDependency = z.output<typeof dependency>
 export type LockEntry = z.output<typeof entry>
 
 function isPinned(from: string): boolean {
-  if (from.startsWith("git+")) return /^git\+(?:https|ssh|file):[^#]+#[0-9a-f]{40}(?:[0-9a-f]{24})?(?:::path:[^#]+)?$/.test(from)
+  if (from.startsWith("git+"))
+    return /^git\+(?:https|ssh|file):[^#]+#[0-9a-f]{40}(?:[0-9a-f]{24})?(?:::path:[^#]+)?$/.test(from)
   return /^(?:https?:\/\/|file:)/.test(from)
 }

@@ -39,10 +39,14 @@ export async function readLock(file: string): Promise<PackLock> {
   }
 }
 
-/** Changes a lock while no other process does: `change` gets its entries and alters them. Throws PACK_LOCK_INVALID. */
+/**
+ * Changes a lock while no other process does: `change` gets its entries and alters them; `after` is done before anybody
+ * else may change it. Throws PACK_LOCK_INVALID.
+ */
 export async function changeLock(
   file: string,
   change: (packs: Map<string, LockEntry>) => void | Promise<void>,
+  { after }: { after?(): Promise<void> } = {},
 ): Promise<void> {
   await createFolder(join(file, ".."))
   await withLock(file, async () => {
@@ -50,6 +54,7 @@ export async function changeLock(
     await change(packs)
     const like = await stat(file).catch(() => undefined)
     await replaceFile(file, printLock(packs), like === undefined ? { mode: 0o666 } : { like })
+    await after?.()
   })
 }
 

@@ -16,14 +16,18 @@ import { asFields, checkShape, invalid, PACK_API, type PackManifest, readFile } 
 export const PACK_FILE = "sous.pack.yaml"
 
 const text = z.string().min(1)
-const path = text.refine(isInsidePath, { error: 'expected a path inside the pack, written with "/"' }).transform(plainPath)
+const path = text
+  .refine(isInsidePath, { error: 'expected a path inside the pack, written with "/"' })
+  .transform(plainPath)
 const paths = z.array(path).optional()
 const names = z.array(text).optional()
 const rule = text.refine(isRule, { error: 'expected a permission rule such as "Bash(npm test)"' })
 const rules = z.array(rule).optional()
 
 const capabilities = z.strictObject({
-  tools: z.array(text.refine(isPackTool, { error: "expected the name of a tool, which may not begin with mcp__" })).optional(),
+  tools: z
+    .array(text.refine(isPackTool, { error: "expected the name of a tool, which may not begin with mcp__" }))
+    .optional(),
   exec: names,
   net: names,
   env: z.array(text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable")).optional(),
@@ -84,7 +88,8 @@ function manifestOf(given: z.output<typeof ownFile>, file: string): PackManifest
   checkPackName(name)
   if (!/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/.test(version))
     throw invalid(file, `its version is "${version}"`, 'give it a version such as "1.0.0"')
-  if (apiVersion !== PACK_API) throw new SousError("PACK_API_UNSUPPORTED", { pack: name, wants: apiVersion, has: PACK_API })
+  if (apiVersion !== PACK_API)
+    throw new SousError("PACK_API_UNSUPPORTED", { pack: name, wants: apiVersion, has: PACK_API })
   const servers = typeof mcpServers === "string" ? [mcpServers] : Object.keys(mcpServers ?? {})
   return {
     name,

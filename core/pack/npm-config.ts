@@ -19,7 +19,8 @@ export function npmOptions(env: Env, home: string | undefined): Record<string, u
   const options: Record<string, unknown> = {}
   for (const [key, value] of set) {
     if (/^(?:@[^:]+:registry|\/\/.+:\w+)$/.test(key)) options[key] = value
-    else if (KEYS.includes(key)) options[key.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())] = plain(value)
+    else if (KEYS.includes(key))
+      options[key.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())] = plain(value)
   }
   if (typeof options.cafile === "string") options.ca = readText(options.cafile)
   return options
@@ -31,7 +32,9 @@ function pairsOf(file: string | undefined, env: Env): [string, string][] {
     const [, key, value] = /^\s*([^;#=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line) ?? []
     if (key === undefined || value === undefined) return []
     const bare = value.replace(/^"(.*)"$|^'(.*)'$/, "$1$2")
-    return [[key, bare.replace(/(\\*)\$\{([^}]+)\}/g, (whole, slashes, name) => (slashes ? whole : (env[name] ?? whole)))]]
+    return [
+      [key, bare.replace(/(\\*)\$\{([^}]+)\}/g, (whole, slashes, name) => (slashes ? whole : (env[name] ?? whole)))],
+    ]
   })
 }
 

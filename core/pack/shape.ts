@@ -66,7 +66,11 @@ export function checkShape<S extends z.ZodObject>(schema: S, value: unknown, fil
   const at = issue.path.join(".")
   if (issue.code !== "unrecognized_keys") {
     const problem = issue.message.replace(/^Invalid (input|option|string): /, "")
-    throw invalid(file, at === "" ? problem : `"${at}": ${problem}`, `correct ${at === "" ? file : `"${at}"`} of the pack`)
+    throw invalid(
+      file,
+      at === "" ? problem : `"${at}": ${problem}`,
+      `correct ${at === "" ? file : `"${at}"`} of the pack`,
+    )
   }
   const key = issue.keys[0]!
   throw invalid(file, `unknown key "${[...issue.path, key].join(".")}"`, suggest(key, keysAt(schema, issue.path)))

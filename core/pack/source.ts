@@ -78,7 +78,10 @@ function gitSource(text: string, scheme: string): PackSource {
 /** `#REF`, `#semver:RANGE`, `#REF::path:FOLDER`. Source: https://docs.npmjs.com/cli/configuring-npm/package-json#git-urls-as-dependencies */
 function refOf(hash: string, text: string): { ref?: string; path?: string } {
   const parts = hash.replace(/^#/, "").split("::")
-  const path = parts.find((part) => part.startsWith("path:"))?.slice("path:".length).replace(/^\/+|\/+$/g, "")
+  const path = parts
+    .find((part) => part.startsWith("path:"))
+    ?.slice("path:".length)
+    .replace(/^\/+|\/+$/g, "")
   const ref = parts.find((part) => part !== "" && !part.startsWith("path:"))
   if (path?.split("/").includes("..") || ref?.startsWith("-")) throw invalid(text, "correct what stands behind #")
   return { ...(ref ? { ref } : {}), ...(path ? { path } : {}) }
@@ -95,7 +98,11 @@ function checkUrl(url: string, text: string): void {
   if (!URL.canParse(url)) throw invalid(text, "correct the address")
   const { username, password, protocol } = new URL(url)
   if (password !== "" || (username !== "" && protocol !== "ssh:"))
-    throw unsafe(url.replace(/\/\/[^/@]*@/, "//***@"), "it holds a password", "leave it to git or .npmrc, which keep it")
+    throw unsafe(
+      url.replace(/\/\/[^/@]*@/, "//***@"),
+      "it holds a password",
+      "leave it to git or .npmrc, which keep it",
+    )
 }
 
 function placeSource(path: string, { base, home, writtenFrom }: SourceOptions): PackSource {

@@ -14,6 +14,9 @@ export interface Grants {
   add(grantee: Grantee, reach: GrantReach, rules: readonly string[]): readonly RuleSource[]
 }
 
+/** Nothing is remembered: each question is asked anew. */
+export const NO_GRANTS: Grants = { of: () => [], add: () => [] }
+
 /** Makes grants, none yet. `now`: ms since the epoch. */
 export function createGrants(options: { now(): number }): Grants {
   const project: RuleSource[] = []

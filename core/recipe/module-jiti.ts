@@ -8,12 +8,13 @@ import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { runInThisContext } from "node:vm"
 import { SousError } from "../error.ts"
+import { asModule } from "./module-namespace.ts"
 
 /** The code of a file as jiti compiles it. Throws MODULE_SYNTAX_INVALID. */
 export async function transform(file: string, source: string): Promise<string> {
   const { createJiti } = await import("jiti")
   const jiti = createJiti(file, { fsCache: false })
-  const code = jiti.transform({ source, filename: file, ts: /\.m?ts$/.test(file), async: true, retainLines: true })
+  const code = jiti.transform({ source, filename: file, ts: /\.[cm]?ts$/.test(file), async: true, retainLines: true })
   const failed = /^exports\.__JITI_ERROR__ = (\{.*\})/s.exec(code)?.[1]
   if (failed === undefined) return code
   const { message, line, column } = JSON.parse(failed) as { message: string; line: number; column: number }
@@ -44,12 +45,6 @@ export async function runSingle(
   const importByName = async (name: string) => asModule(modules.get(name) ?? (await import(name)))
   await wrapped(module.exports, createRequire(file), module, file, dirname(file), importByName)
   return module.exports
-}
-
-/** A module as compiled code expects one: marked, so that its default export is the one it names. */
-function asModule(namespace: object): object {
-  const exports = { ...namespace, default: "default" in namespace ? namespace.default : namespace }
-  return Object.defineProperty(exports, "__esModule", { value: true })
 }
 
 /** Runs a file and what it imports, compiled by jiti; compiled files are kept in `cache`. */

@@ -10,6 +10,7 @@ import { createHash } from "node:crypto"
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
+import { isCommonJs } from "./module-kind.ts"
 import { canImportNative, importNative, isUnfit, stripTypes } from "./module-native.ts"
 
 /** Modules by the names under which a loaded file imports them; each is made when it is first wanted. */
@@ -23,7 +24,7 @@ export interface ImportOptions {
 
 /** A file that was made ready to run. `jiti`: nothing could be made ready. */
 interface Compiled {
-  way: "native" | "single" | "jiti"
+  way: "native" | "single" | "jiti" | "cjs"
   code: string
 }
 
@@ -38,7 +39,8 @@ export async function importModule(file: string, options: ImportOptions): Promis
   try {
     const known = kept === undefined ? undefined : await readCompiled(kept)
     if (known) return await run(file, known, { modules, cache })
-    for (const compile of [compileNative, compileSingle]) {
+    const ways = isCommonJs(file, source) ? [compileCommonJs] : [compileNative, compileSingle]
+    for (const compile of ways) {
       const compiled = await compile(file, source, modules)
       const exports = compiled && (await run(file, compiled, { modules, cache }).catch(passUnfit))
       if (exports === undefined) continue
@@ -58,6 +60,7 @@ interface RunOptions {
 
 async function run(file: string, { way, code }: Compiled, options: RunOptions): Promise<Record<string, unknown>> {
   if (way === "native") return await importNative(file, code, options.modules)
+  if (way === "cjs") return (await import("./module-cjs.ts")).runCommonJs(file, code, options.modules)
   const jiti = await import("./module-jiti.ts")
   if (way === "single") return await jiti.runSingle(file, code, options.modules)
   return await jiti.importWithJiti(file, options)
@@ -73,6 +76,14 @@ async function compileSingle(file: string, source: string, modules: ReadonlyMap<
   const { isSingle, transform } = await import("./module-jiti.ts")
   const code = await transform(file, source)
   return isSingle(code, modules) ? { way: "single", code } : { way: "jiti", code: "" }
+}
+
+async function compileCommonJs(file: string, source: string): Promise<Compiled> {
+  const { checkSyntax, plainCommonJs } = await import("./module-cjs.ts")
+  const { transform } = await import("./module-jiti.ts")
+  const plain = plainCommonJs(file, source)
+  const isPlain = plain !== undefined && checkSyntax(file, plain)
+  return { way: "cjs", code: isPlain ? plain : await transform(file, source) }
 }
 
 /** The file needs another way: nothing of it has run yet. */

@@ -29,6 +29,7 @@ export async function runSh(run: RunContext, step: ShStep, place: Place): Promis
 
 /** Calls a tool by its name. */
 export async function runTool(run: RunContext, step: ToolStep, place: Place): Promise<StepResult<ToolStepResult>> {
+  place.engine.plugins.take()
   const { tools } = place.engine.registry
   const tool = tools.get(step.name)
   if (!tool) throw new SousError("STEP_TOOL_UNKNOWN", { tool: step.name, mend: suggest(step.name, tools.keys()) })
@@ -46,6 +47,7 @@ export async function runWrite(run: RunContext, step: WriteStep, place: Place): 
 }
 
 function findRole({ engine }: Place, kind: string, role: ToolRole): Tool {
+  engine.plugins.take()
   for (const tool of engine.registry.tools.values()) if (tool.role === role) return tool
   throw new SousError("STEP_ROLE_MISSING", { kind, role })
 }
@@ -70,8 +72,9 @@ async function call(run: RunContext, { place, tool, input, cwd, env }: Call): Pr
     ...(cwd === undefined ? {} : { cwd: resolve(engine.cwd, cwd) }),
     ...(env === undefined ? {} : { env }),
   })
+  const release = engine.plugins.hold()
   await engine.refresh()
-  const called = await run.parts.callTool(scope, { id: `step_${number}`, name: tool.name, input })
+  const called = await run.parts.callTool(scope, { id: `step_${number}`, name: tool.name, input }).finally(release)
   if (called.cause === "denied") run.denials.push({ tool: tool.name, reason: called.denied?.reason ?? called.text })
   return called
 }

@@ -43,7 +43,7 @@ function findRecipe(wanted: Recipe<any, any, any> | string, { engine }: Place): 
 /** The engine, with the agents that the recipe defines. */
 function withAgents({ engine }: Place, { agents = [] }: Recipe): Place["engine"] {
   if (agents.length === 0) return engine
-  return Object.create(engine, { agents: { value: [...agents, ...engine.agents] } })
+  return Object.create(engine, { agents: { get: () => [...agents, ...engine.agents] } })
 }
 
 /** The place, where what the recipe refuses or asks about holds too. */

@@ -77,7 +77,8 @@ function readGroup(hooks: Hooks, path: Path, entry: unknown): unknown {
     return refuse(hooks, [...path, "matcher"], { value: matcher, problem: "expected a text" })
   if (typeof matcher === "string" && !WITHOUT_MATCHER.includes(event) && !isMatcher(matcher)) {
     // Claude Code lets such a matcher match nothing, so these hooks have never run.
-    const problem = "it is neither names nor a regular expression, and so has never matched anything"
+    const mend = /^[\w|]+\(/.test(matcher) ? `; write "${matcher.replace(/\(.*/s, "")}", and the rest as "if"` : ""
+    const problem = `"${matcher}" is neither names nor a regular expression, and has never matched anything${mend}`
     return leaveOut(reading, [...path, "matcher"], entry, problem)
   }
   const known = readOthers(reading, path, others)

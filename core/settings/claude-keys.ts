@@ -1,5 +1,5 @@
 /**
- * Keys of Claude Code's settings that mean nothing here, as data: name → what it does there.
+ * Keys of Claude Code's settings that have another name here or mean nothing here, as data: name → what it does there.
  *
  * Invariant: a key that both know is in the schema and not here; what would guard something there is listed apart, for
  * its absence is told at every start and not only when somebody asks.
@@ -7,6 +7,9 @@
 
 const table = (entries: Record<string, string>): Readonly<Record<string, string>> =>
   Object.assign(Object.create(null), entries)
+
+/** Keys of ours that have another name there. */
+export const CLAUDE_NAMES: Readonly<Record<string, string>> = { effort: "effortLevel" }
 
 /** Top-level keys. */
 export const FOREIGN_KEYS = table({

@@ -8,7 +8,7 @@ import { nearestName } from "../error.ts"
 import { HOOKS } from "../hook.ts"
 import { EFFORTS } from "../tool.ts"
 import { checkSettings } from "./check.ts"
-import { FOREIGN_GUARDS, FOREIGN_KEYS } from "./claude-keys.ts"
+import { CLAUDE_NAMES, FOREIGN_GUARDS, FOREIGN_KEYS } from "./claude-keys.ts"
 import { PERMISSION_KEYS, readPermissions } from "./claude-permission.ts"
 import {
   type ClaudeReading,
@@ -33,9 +33,6 @@ export interface ClaudeSettings {
   /** One sentence each. */
   warnings: readonly string[]
 }
-
-/** Where a key of ours stands in such a file, when it has another name there. */
-export const CLAUDE_NAMES: Readonly<Record<string, string>> = { effort: "effortLevel" }
 
 /** Reads it. Throws SETTINGS_VALUE_INVALID or SETTINGS_KEY_UNKNOWN where a guard may be lost. */
 export async function readClaude(
@@ -183,7 +180,7 @@ function looksLikeGuards(value: unknown): boolean {
 }
 
 function mendFor(key: string, isPermission: boolean): string {
-  if (isPermission) return `it belongs into "permissions": write "permissions.${key}"`
+  if (isPermission) return `it belongs in "permissions": write "permissions.${key}"`
   if (Object.hasOwn(settingsSchema.shape, key)) return "it is a key of sous: write it into .sous/settings.json"
   const elsewhere = settingsKeys().find(({ path }) => path.endsWith(`.${key}`))
   if (elsewhere) return `it is a key of sous: write "${elsewhere.path}" into .sous/settings.json`

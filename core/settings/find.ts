@@ -25,11 +25,18 @@ export interface FoundFile {
 /** What the folders of one start hold, each of them read once. */
 export type FolderLists = Map<string, readonly string[]>
 
+export interface FindOptions {
+  endings?: readonly string[]
+  lists?: FolderLists
+  /** True for a file (absolute) that is not to be read; its text is empty. */
+  isKept?: (file: string) => boolean
+}
+
 /** Finds and reads it. Undefined: there is none. Throws SETTINGS_FILE_UNREADABLE. */
 export async function findSettingsFile(
   folder: string,
   name: string,
-  { endings = ENDINGS, lists = new Map() }: { endings?: readonly string[]; lists?: FolderLists } = {},
+  { endings = ENDINGS, lists = new Map(), isKept }: FindOptions = {},
 ): Promise<{ found?: FoundFile; warnings: string[] }> {
   const present = listFolder(folder, lists)
   const names = endings.map((ending) => name + ending)
@@ -42,6 +49,7 @@ export async function findSettingsFile(
   if (first === undefined) return { warnings }
   // Before the search: the library passes over what it may not read, and would wait for a pipe.
   const file = join(folder, first)
+  if (isKept?.(file)) return { found: { file, text: "" }, warnings }
   const text = readSettingsText(file)
   const { firstFile } = await import("./explorer.ts")
   if ((await firstFile(folder, names)) !== file)

@@ -20,6 +20,8 @@ export interface HookFile {
   scope: SettingsScope
   /** Left out: given on the command line. */
   file?: string
+  /** What was read of the file, when it holds hooks alone. */
+  text?: string
   hooks: Readonly<Record<string, unknown>>
   at: SettingsDocument["at"]
 }

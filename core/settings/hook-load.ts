@@ -9,7 +9,7 @@ import type { HookSource } from "../hook-source.ts"
 import { checkPart } from "./check.ts"
 import { parseDocument } from "./document.ts"
 import { type HookFile, type NotRaised, readHooks } from "./hook-entry.ts"
-import { hookPolicy, policyWarnings, settleHook } from "./hook-policy.ts"
+import { hookPolicy, settleHook } from "./hook-policy.ts"
 import { hookFileSchema } from "./hook-schema.ts"
 import { SETTINGS_SCOPES, type SettingsScope, type SettingsSource } from "./merge.ts"
 import { readSettingsText } from "./text-file.ts"
@@ -20,8 +20,6 @@ export interface ConfiguredHooks {
   sources: HookSource[]
   /** Hooks for events of the claude-code protocol that are not raised here. */
   notRaised: NotRaised[]
-  /** One sentence each. */
-  warnings: string[]
 }
 
 /** A `.hooks.json` that is there. */
@@ -40,19 +38,25 @@ export async function findHooks(
     hooks === undefined ? [] : [{ scope, hooks, at: at ?? (() => undefined), ...(file === undefined ? {} : { file }) }],
   )
   for (const place of places) files.push(await loadHookFile(place))
-  return files.sort((a, b) => SETTINGS_SCOPES.indexOf(a.scope) - SETTINGS_SCOPES.indexOf(b.scope))
+  return sortHooks(files)
+}
+
+/** Strongest scope first; those of one scope stay as they are. */
+export function sortHooks(files: readonly HookFile[]): HookFile[] {
+  return [...files].sort((a, b) => SETTINGS_SCOPES.indexOf(a.scope) - SETTINGS_SCOPES.indexOf(b.scope))
 }
 
 /** Reads one `.hooks.json`; what stands in its entries is looked at later. Throws SETTINGS_… errors. */
 export async function loadHookFile({ scope, file }: HookFilePlace): Promise<HookFile> {
-  const document = await parseDocument(file, readSettingsText(file))
+  const text = readSettingsText(file)
+  const document = await parseDocument(file, text)
   const { hooks } = checkPart(hookFileSchema, document.value, {
     file,
     at: document.at,
     path: [],
     meant: (_, key) => meantInFile(key),
   })
-  return { scope, file, hooks, at: document.at }
+  return { scope, file, text, hooks, at: document.at }
 }
 
 function meantInFile(key: string): string {
@@ -73,6 +77,5 @@ export function settleHooks(
   return {
     sources: read.flatMap(({ drafts }) => drafts.map((draft) => settleHook(draft, policy, trust))),
     notRaised: read.flatMap(({ notRaised }) => notRaised),
-    warnings: policyWarnings(settings),
   }
 }

@@ -39,13 +39,6 @@ export function hookPolicy(sources: Rows): HookPolicy {
   }
 }
 
-/** Keys that only the organisation can set and that somebody else did, one sentence each. */
-export function policyWarnings(sources: Rows): string[] {
-  return sources
-    .filter(({ scope, values }) => scope !== "managed" && values.allowManagedHooksOnly !== undefined)
-    .map((source) => `${whereIs("allowManagedHooksOnly", source)} is ignored: only managed settings can set it`)
-}
-
 /** The hook as it may run, or with the reason why it does not. */
 export function settleHook(
   { source, wantedEnv, foreignShell }: HookDraft,

@@ -1,24 +1,25 @@
 /**
  * The folders of the scopes, the flags and `--settings` → the settings in force, each value with its origin.
  *
- * Invariant: nothing of a project that nobody trusted widens what may run; a file that is broken stops the start. No
- * configuration library searches here: one that was tried runs code that it finds in the current directory.
+ * Invariant: nothing of a project that nobody trusted widens what may run, and none of its code is loaded; a file that is
+ * broken stops the start.
  */
-import { readdirSync, realpathSync } from "node:fs"
-import { basename, dirname, join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
 import { dataFolderFor, stateFolderFor } from "../session/store.ts"
-import { checkSettings } from "./check.ts"
-import { parseDocument } from "./document.ts"
+import { type ClaudeColumn, readClaudeColumn } from "./claude-column.ts"
+import { sameKeyNotes } from "./column-note.ts"
 import type { HookFile } from "./hook-entry.ts"
+import { type HooksFound, hookFilesElsewhere, hookFilesOf, readHooks } from "./hook-find.ts"
 import type { ConfiguredHooks, HookFilePlace } from "./hook-load.ts"
+import { leaveOutForeign, leaveOutUntrusted } from "./left-out.ts"
 import { type EffectiveSettings, mergeSettings, rankSources, type SettingsScope, type SettingsSource } from "./merge.ts"
-import { pluginsIn } from "./plugin-file.ts"
 import { type ProjectTrust, settleTrust } from "./project-trust.ts"
 import type { Settings } from "./schema.ts"
+import { type CodeFile, claudePlaces, createReading, ownPlaces, type Reading, readOwn, readOwnFiles } from "./scope-file.ts"
 import { homeFolder, resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
-import { isThere, readNamedText, readSettingsText } from "./text-file.ts"
-import { needsTrust, withoutTrust } from "./trust.ts"
+import { readNamedText } from "./text-file.ts"
+import { needsTrust } from "./trust.ts"
 
 export interface LoadSettingsOptions extends ScopeOptions {
   /** `--settings`: a file, or JSON itself; of several the last wins. */
@@ -48,144 +49,98 @@ export interface LoadedSettings {
   sources: readonly SettingsSource[]
   /** One sentence each; one of them names all that was left out of a project that nobody trusts. */
   warnings: string[]
+  /** What is odd and harms nobody, one sentence each: for `sous check` and `sous config`, not for every start. */
+  notes: string[]
   /** When the reading began, ms since the epoch. */
   at: number
 }
-
-const ENDINGS = [".json", ".yaml", ".yml"]
 
 /** Reads and merges the settings of all scopes. Throws SETTINGS_… errors. */
 export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSettings> {
   const at = Date.now()
   const options = { home: homeFolder(given.env), ...given }
   const folders = scopeFolders(options)
-  const warnings: string[] = []
-  const sources = [...(options.flags ? [flagSource(options.flags, options.cwd)] : [])]
-  for (const one of [options.settings ?? []].flat().reverse()) sources.push(await commandLineSource(one, options))
-  for (const { scope, folder, name, base } of placesOf(folders)) {
-    const file = findFile(folder, name, warnings)
-    if (file !== undefined) sources.push(await loadFile(file, scope, base, options))
-  }
-  const hookFiles = hookFilesOf(folders).filter(({ file }) => !options.instead?.has(file))
-  warnings.push(...hookFilesElsewhere(options.cwd, hookFiles))
-  const hooksFound = await readHooks(sources, hookFiles)
-  const trust = await settleTrust({
-    root: folders.root,
-    sources: sources.filter(({ scope }) => needsTrust(scope)),
-    hooks: hooksFound.files.filter(({ scope }) => needsTrust(scope)),
-    code: [],
-    state: options.state ?? stateFolderFor(options.env, options.home),
-    data: options.data ?? dataFolderFor(options.env, options.home),
-    forStart: options.trust ?? false,
-  })
-  const untrusted = () => [...leaveOutUntrusted(sources), ...hooksLeftOut(hookFiles), ...pluginsLeftOut(folders)]
-  const leftOut = trust.isTrusted ? [] : untrusted()
-  if (leftOut.length > 0) warnings.push(trustWarning(leftOut))
-  const hooks = hooksFound.settle(sources, { trust: trust.isTrusted })
-  const files = [...sources, ...hookFiles]
+  const reading = createReading(options.instead)
+  const read = await readAll(options, folders, reading)
+  const { places, found } = await findHooks(options, folders, read, reading)
+  const trust = await askTrust(options, folders, { read, hooks: found.files })
+  const { sources, code } = await settleSources(options, read, trust)
+  reading.warnings.push(...leaveOutForeign(sources))
+  const leftOut = leaveOutUntrusted(sources, { folders, hooks: places, code: read.code }, trust)
+  if (leftOut !== undefined) reading.warnings.push(leftOut)
+  const hooks = await found.settle(sources, { trust: trust.isTrusted, more: code })
   return {
     settings: mergeSettings(sources),
     folders,
-    files: files.flatMap(({ scope, file }) => (file === undefined ? [] : [{ scope, file }])),
-    hooks,
+    files: filesOf([...sources, ...places]),
+    hooks: { ...hooks, sources: await trust.bindHooks(hooks.sources) },
     trust,
-    sources: rankSources(sources),
-    warnings: [...warnings, ...hooks.warnings],
+    sources,
+    warnings: reading.warnings,
+    notes: [...reading.notes, ...sameKeyNotes(sources)],
     at,
   }
 }
 
-/** What the files of a project itself set, without its local ones; undefined where there are none. */
-export async function loadProjectSettings(root: string): Promise<SettingsSource | undefined> {
-  const folder = join(root, ".sous")
-  const file = findFile(folder, "settings", [])
-  return file === undefined ? undefined : await loadFile(file, "project", root, {})
+/** What the files of a project itself set, without its local ones, strongest first. Throws SETTINGS_… errors. */
+export async function loadProjectSettings(root: string): Promise<SettingsSource[]> {
+  const reading = createReading()
+  const [project, claude] = [join(root, ".sous"), join(root, ".claude")]
+  const folders = { managed: "", root, project, claude: { managed: "", project: claude } }
+  const { sources, code } = await readOwnFiles(ownPlaces(folders).filter(isProject), reading)
+  const loaded = await Promise.all(code.map((file) => sourceOfCode(file, {})))
+  const own = [...sources, ...loaded]
+  const column = await readClaudeColumn(own, claudePlaces(folders, root, reading.lists).filter(isProject), reading)
+  return [...own, ...column.settle(own, { isTrusted: true })]
 }
 
-interface Place {
-  scope: SettingsScope
-  folder: string
-  /** File name without its ending. */
-  name: string
-  /** What relative paths in it are relative to. */
-  base: string
+function isProject({ scope }: { scope: SettingsScope }): boolean {
+  return scope === "project"
 }
 
-function placesOf({ managed, user, project, root }: ScopeFolders): Place[] {
-  return [
-    { scope: "managed", folder: managed, name: "settings", base: managed },
-    ...(project && root
-      ? ([
-          { scope: "local", folder: project, name: "settings.local", base: root },
-          { scope: "project", folder: project, name: "settings", base: root },
-        ] as const)
-      : []),
-    ...(user ? [{ scope: "user", folder: user, name: "settings", base: user } as const] : []),
-  ]
+/** All that was read before anybody was asked about trust. */
+interface ReadFiles {
+  cli: readonly SettingsSource[]
+  own: readonly SettingsSource[]
+  claude: ClaudeColumn
+  /** Settings of the project that are code: not loaded. */
+  code: readonly CodeFile[]
+  /** All of these. */
+  sources: readonly SettingsSource[]
 }
 
-function findFile(folder: string, name: string, warnings: string[]): string | undefined {
-  const present = listFolder(folder)
-  const [first, ...others] = ENDINGS.map((ending) => name + ending).filter((file) => present.includes(file))
-  for (const file of others) warnings.push(`"${join(folder, file)}" is not read: "${first}" beside it is`)
-  if (present.includes(`${name}.ts`))
-    warnings.push(`"${join(folder, `${name}.ts`)}" is not read: only .json and .yaml are`)
-  return first === undefined ? undefined : join(folder, first)
+async function readAll(options: LoadSettingsOptions, folders: ScopeFolders, reading: Reading): Promise<ReadFiles> {
+  const cli = [...(options.flags ? [flagSource(options.flags, options.cwd)] : [])]
+  for (const one of [options.settings ?? []].flat().reverse()) cli.push(await commandLineSource(one, options, reading))
+  const files = await readOwnFiles(ownPlaces(folders), reading)
+  const code = files.code.filter(({ scope }) => needsTrust(scope))
+  const personal = files.code.filter(({ scope }) => !needsTrust(scope))
+  const loaded = await Promise.all(personal.map((file) => sourceOfCode(file, options)))
+  const own = rankSources([...cli, ...files.sources, ...loaded])
+  const claude = await readClaudeColumn(own, claudePlaces(folders, options.cwd, reading.lists), reading)
+  return { cli, own, claude, code, sources: [...own, ...claude.sources] }
 }
 
-function listFolder(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === "ENOENT" || code === "ENOTDIR") return []
-    throw new SousError("SETTINGS_FILE_UNREADABLE", { file: folder, reason: code ?? String(error) }, { cause: error })
-  }
-}
-
-/** The `.hooks.json` files that are there, strongest scope first. */
-function hookFilesOf({ root, user }: ScopeFolders): HookFilePlace[] {
-  const places = [
-    ...(root === undefined ? [] : [{ scope: "project", file: join(root, ".hooks.json") } as const]),
-    ...(user === undefined ? [] : [{ scope: "user", file: join(user, ".hooks.json") } as const]),
-  ]
-  return places.filter(({ file }) => isThere(file))
-}
-
-/** A `.hooks.json` where somebody works and which nothing reads would be a guard that is not there. */
-function hookFilesElsewhere(cwd: string, known: readonly HookFilePlace[]): string[] {
-  const file = join(realpathSync(cwd), ".hooks.json")
-  if (known.some((one) => one.file === file) || !isThere(file)) return []
-  return [`"${file}" is not read: it lies beside no .git, .sous or .claude, so its folder is no project's root`]
-}
-
-interface HooksFound {
-  files: readonly HookFile[]
-  /** Says of each whether it may run, once trust has been settled. */
-  settle(settings: readonly SettingsSource[], options: { trust: boolean }): ConfiguredHooks
-}
-
-/** Reads the hooks as they stand. */
-async function readHooks(sources: readonly SettingsSource[], places: readonly HookFilePlace[]): Promise<HooksFound> {
-  if (places.length === 0 && sources.every(({ values }) => !HOOK_KEYS.some((key) => values[key] !== undefined)))
-    return { files: [], settle: () => ({ sources: [], notRaised: [], warnings: [] }) }
-  const { findHooks, settleHooks } = await import("./hook-load.ts")
-  const files = await findHooks(sources, places)
-  return { files, settle: (settings, options) => settleHooks(files, settings, options) }
-}
-
-/** Keys by which settings speak of hooks. */
-const HOOK_KEYS = ["hooks", "allowManagedHooksOnly"] as const
-
-async function loadFile(
-  file: string,
-  scope: SettingsScope,
-  base: string,
-  { instead }: Pick<LoadSettingsOptions, "instead">,
+async function sourceOfCode(
+  { scope, file, base }: CodeFile,
+  { load, copy }: { load?: LoadSettingsOptions["load"]; copy?: string },
 ): Promise<SettingsSource> {
-  if (instead?.has(file)) return instead.get(file) ?? { scope, file, base, values: {} }
-  const text = scope === "cli" ? await readText(file) : readSettingsText(file)
-  return { scope, file, base, ...(await readSettings(file, text)) }
+  const { loadCode } = await import("./code.ts")
+  return { scope, file, base, values: await loadCode(file, { load, copy }) }
+}
+
+async function commandLineSource(
+  given: string,
+  { cwd, home }: LoadSettingsOptions,
+  { instead }: Reading,
+): Promise<SettingsSource> {
+  if (given.trimStart().startsWith("{")) {
+    return { scope: "cli", base: cwd, ...(await readOwn("--settings", given)) }
+  }
+  const file = resolveWritten(given, cwd, home)
+  const base = dirname(file)
+  if (instead.has(file)) return instead.get(file) ?? { scope: "cli", file, base, values: {} }
+  return { scope: "cli", file, base, ...(await readOwn(file, await readText(file))) }
 }
 
 async function readText(file: string): Promise<string> {
@@ -197,49 +152,53 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-async function readSettings(file: string, text: string): Promise<Pick<SettingsSource, "values" | "at">> {
-  const document = await parseDocument(file, text)
-  return { values: checkSettings(file, document), at: document.at }
-}
-
-async function commandLineSource(given: string, options: LoadSettingsOptions): Promise<SettingsSource> {
-  const { cwd, home } = options
-  if (given.trimStart().startsWith("{")) {
-    return { scope: "cli", base: cwd, ...(await readSettings("--settings", given)) }
-  }
-  const file = resolveWritten(given, cwd, home)
-  return loadFile(file, "cli", dirname(file), options)
-}
-
 function flagSource(values: Settings, cwd: string): SettingsSource {
   return { scope: "cli", base: resolve(cwd), values }
 }
 
-interface LeftOut {
-  file: string
-  keys: string[]
+async function findHooks(
+  { cwd }: LoadSettingsOptions,
+  folders: ScopeFolders,
+  { sources }: ReadFiles,
+  { instead, warnings }: Reading,
+): Promise<{ places: readonly HookFilePlace[]; found: HooksFound }> {
+  const places = hookFilesOf(folders)
+  const files = places.map(({ file }) => file)
+  warnings.push(...hookFilesElsewhere(cwd, files))
+  const toRead = places.filter(({ file }) => !instead.has(file))
+  return { places: toRead, found: await readHooks(sources, toRead) }
 }
 
-/** Takes what widens out of the sources that need trust. */
-function leaveOutUntrusted(sources: SettingsSource[]): LeftOut[] {
-  return sources.flatMap((source) => {
-    if (!needsTrust(source.scope)) return []
-    const { values, leftOut } = withoutTrust(source.values)
-    source.values = values
-    return leftOut.length === 0 ? [] : [{ file: source.file ?? "", keys: leftOut }]
+async function askTrust(
+  options: LoadSettingsOptions,
+  { root }: ScopeFolders,
+  { read, hooks }: { read: ReadFiles; hooks: readonly HookFile[] },
+): Promise<ProjectTrust> {
+  const { env, home } = options
+  return await settleTrust({
+    root,
+    home,
+    sources: read.sources.filter(({ scope }) => needsTrust(scope)),
+    hooks: hooks.filter(({ scope }) => needsTrust(scope)),
+    code: read.code.map(({ file }) => file),
+    state: options.state ?? stateFolderFor(env, home),
+    data: options.data ?? dataFolderFor(env, home),
+    forStart: options.trust ?? false,
   })
 }
 
-function hooksLeftOut(files: readonly HookFilePlace[]): LeftOut[] {
-  return files.flatMap(({ scope, file }) => (needsTrust(scope) ? [{ file, keys: ["hooks"] }] : []))
+/** Loads the project's code where somebody trusted it; what counts in the end, strongest first. */
+async function settleSources(
+  { load }: LoadSettingsOptions,
+  read: ReadFiles,
+  { isTrusted, copyOf }: ProjectTrust,
+): Promise<{ sources: SettingsSource[]; code: SettingsSource[] }> {
+  const files = isTrusted ? read.code : []
+  const code = await Promise.all(files.map((file) => sourceOfCode(file, { load, copy: copyOf(file.file) })))
+  const own = [...read.own, ...code]
+  return { sources: rankSources([...own, ...read.claude.settle(own, { isTrusted })]), code }
 }
 
-function pluginsLeftOut({ project }: ScopeFolders): LeftOut[] {
-  const files = pluginsIn(project, { scope: "project" }).map(({ file }) => basename(file))
-  return project === undefined || files.length === 0 ? [] : [{ file: join(project, "plugins"), keys: files }]
-}
-
-function trustWarning(leftOut: readonly LeftOut[]): string {
-  const parts = leftOut.map(({ file, keys }) => `${keys.join(", ")} of "${file}"`)
-  return `Left out, since nobody has trusted this project: ${parts.join("; ")}. --trust applies them for this start`
+function filesOf(sources: readonly { scope: SettingsScope; file?: string }[]): LoadedSettings["files"] {
+  return sources.flatMap(({ scope, file }) => (file === undefined ? [] : [{ scope, file }]))
 }

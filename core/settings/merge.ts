@@ -22,6 +22,8 @@ export interface SettingsSource {
   /** What relative paths in it are relative to, absolute. */
   base: string
   values: Settings
+  /** What was read of the file. */
+  text?: string
   /** Whose file it is. Left out: one of ours. */
   dialect?: "claude-code"
   /** What stands in it and does not count. */
@@ -78,6 +80,8 @@ export interface EffectiveSettings {
     denialLimit: number
     /** Modes that nobody may be in. */
     barredModes: PermissionMode[]
+    /** Only the organisation's rules allow; what flags, recipes, plugins and persons grant does not. */
+    managedRulesOnly?: true
   }
   env: Record<string, string>
   plugins: PlacedPlugin[]
@@ -118,6 +122,7 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
         ...(one("permissions.disableBypassPermissionsMode") === undefined ? [] : ["bypassPermissions"]),
         ...(one("permissions.disableAutoMode") === undefined ? [] : ["auto"]),
       ],
+      managedRulesOnly: isManagedRulesOnly(ranked) || undefined,
     }),
     env: one("env") ?? {},
     plugins: placePlugins(ranked),
@@ -132,6 +137,11 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
 /** Strongest scope first; those of one scope stay in the order in which they are given. */
 export function rankSources(sources: readonly SettingsSource[]): SettingsSource[] {
   return [...sources].sort((a, b) => SETTINGS_SCOPES.indexOf(a.scope) - SETTINGS_SCOPES.indexOf(b.scope))
+}
+
+/** True when the organisation lets only its own rules allow. */
+export function isManagedRulesOnly(sources: readonly SettingsSource[]): boolean {
+  return sources.some(({ scope, values }) => scope === "managed" && values.allowManagedPermissionRulesOnly)
 }
 
 /** `manual` is the other name of `default`. */

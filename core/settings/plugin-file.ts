@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs"
 import { isSousError, SousError } from "../error.ts"
 import type { Plugin, PluginEntry } from "../plugin.ts"
-import { checkPlugin } from "../registry.ts"
+import { checkPlugin } from "../registry-shape.ts"
 import { given } from "./given.ts"
 import { type PluginFile, plainName } from "./plugin-find.ts"
 
@@ -68,9 +68,17 @@ function isWrapped(value: unknown): value is { default: unknown } {
 }
 
 function describe(found: unknown, module: unknown): string {
-  const what = found === undefined ? "missing" : found === null ? "null" : Array.isArray(found) ? "a list" : `a ${typeof found}`
-  const others = Object.keys((module as object | undefined) ?? {}).filter((name) => name !== "default" && name !== "__esModule")
-  return others.length === 0 ? what : `${what}; it exports ${others.slice(0, 5).map((name) => `"${name}"`).join(", ")}`
+  const what =
+    found === undefined ? "missing" : found === null ? "null" : Array.isArray(found) ? "a list" : `a ${typeof found}`
+  const others = Object.keys((module as object | undefined) ?? {}).filter(
+    (name) => name !== "default" && name !== "__esModule",
+  )
+  return others.length === 0
+    ? what
+    : `${what}; it exports ${others
+        .slice(0, 5)
+        .map((name) => `"${name}"`)
+        .join(", ")}`
 }
 
 async function withinBudget<T>(work: Promise<T>, file: string, budgetMs: number): Promise<T> {
@@ -94,7 +102,7 @@ function faultOf(error: unknown, { file, loadFrom }: PluginFile): SousError {
     return new SousError("PLUGIN_LOAD_FAILED", { file, reason }, { cause: error })
   }
   if (loadFrom === undefined) return error
-  const details = Object.entries(error.details).map(([key, value]) => [
+  const details = Object.entries(error.details as object).map(([key, value]) => [
     key,
     typeof value === "string" ? name(value) : (value as unknown),
   ])

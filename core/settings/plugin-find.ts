@@ -98,7 +98,10 @@ function locate(placed: PlacedPlugin, { home, shipped = [] }: FindOptions): Plug
   const { value, origin, base, ...wishes } = placed
   const known = { origin, ...given(wishes) }
   if (shipped.includes(value)) return { file: value, isShipped: true, ...known }
-  const named = { ...known, identity: isPath(value) ? resolveWritten(plainPath(value), base, home) : `${base} ${value}` }
+  const named = {
+    ...known,
+    identity: isPath(value) ? resolveWritten(plainPath(value), base, home) : `${base} ${value}`,
+  }
   try {
     return { file: realpathSync(findFile(value, base, home)), ...named }
   } catch (cause) {
@@ -118,7 +121,9 @@ function findFile(value: string, base: string, home: string | undefined): string
 }
 
 function isPath(value: string): boolean {
-  return /^(\.{1,2}$|(\.{0,2}|~)\/|file:|[A-Za-z]:[\\/])/.test(value) || (PLUGIN_ENDING.test(value) && !/^[@#]/.test(value))
+  return (
+    /^(\.{1,2}$|(\.{0,2}|~)\/|file:|[A-Za-z]:[\\/])/.test(value) || (PLUGIN_ENDING.test(value) && !/^[@#]/.test(value))
+  )
 }
 
 function plainPath(value: string): string {
@@ -142,7 +147,9 @@ function fromCopy(one: PluginFile, trust: FindOptions["trust"]): PluginFile {
 }
 
 function stricter(one: PluginFile, other: PluginFile): PluginFile {
-  const isolation = [one.isolation, other.isolation].includes("process") ? "process" : (one.isolation ?? other.isolation)
+  const isolation = [one.isolation, other.isolation].includes("process")
+    ? "process"
+    : (one.isolation ?? other.isolation)
   const required = one.required || other.required || (other.origin.scope === "cli" ? true : undefined)
   return { ...one, ...given({ isolation, required, collision: one.collision ?? other.collision }) }
 }

@@ -26,7 +26,9 @@ export function resolvePackage(specifier: string, base: string): string {
   const [, name = "", sub] = /^((?:@[^/]+\/)?[^/]+)(?:\/(.+))?$/.exec(specifier) ?? []
   const around = packageAround(base)
   const isItself = around?.manifest.name === name && around.manifest.exports !== undefined
-  const folder = isItself ? around.folder : foldersUpwards(base).find((one) => isFolder(join(one, "node_modules", name)))
+  const folder = isItself
+    ? around.folder
+    : foldersUpwards(base).find((one) => isFolder(join(one, "node_modules", name)))
   if (folder === undefined) throw new Error(`there is no package "${name}"`)
   const home = isItself ? folder : join(folder, "node_modules", name)
   if (sub === undefined) return entryOf(home)
@@ -66,7 +68,9 @@ function resolveImports(specifier: string, base: string): string {
   const around = packageAround(base)
   const found = around && chooseFrom(around.manifest.imports, specifier)
   if (found === undefined) throw new Error(`no package.json above "${base}" has "${specifier}" among its imports`)
-  return found.startsWith("./") ? existing(join(around!.folder, found), specifier) : resolvePackage(found, around!.folder)
+  return found.startsWith("./")
+    ? existing(join(around!.folder, found), specifier)
+    : resolvePackage(found, around!.folder)
 }
 
 /** The file behind a path of a package without `exports`, by the endings that `require` tries too. */

@@ -16,7 +16,7 @@ const RECIPE_ENDING = /(?<!\.test|\.d)\.([mc]?[jt]s|ya?ml)$/
 const TABLE_ENDING = /\.permissions\.ya?ml$/
 
 /** Where a recipe was found; `path`: it was named by its path. */
-export type RecipeOrigin = "path" | "user" | "project" | "shipped" | "plugin"
+export type RecipeOrigin = "path" | "user" | "project" | "shipped" | "plugin" | "pack"
 
 /** A recipe's file. */
 export interface RecipeFile {
@@ -81,7 +81,8 @@ function recipeFiles({ folders, shipped, trust }: FindRecipeOptions): RecipeFile
   ]
 }
 
-function recipesIn(folder: string, from: RecipeFile["from"]): RecipeFile[] {
+/** The recipes that lie in a folder, by name. */
+export function recipesIn(folder: string, from: RecipeFile["from"]): RecipeFile[] {
   try {
     const names = readdirSync(folder).filter((name) => RECIPE_ENDING.test(name) && !TABLE_ENDING.test(name))
     return names.sort().map((name) => ({ file: join(folder, name), from }))

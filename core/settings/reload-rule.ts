@@ -51,10 +51,10 @@ function byKey(rules: readonly RuleSource[]): Map<string, RuleSource> {
 }
 
 /** Rules of one key mean the same, wherever in their file they stand. */
-function keyOf({ text, behavior, ordered = false, scope, file }: RuleSource): string {
+function keyOf({ text, behavior, ordered, scope, file }: RuleSource): string {
   // What `/x` starts from: in these scopes it is the file's own folder.
   const anchor = file !== undefined && (scope === "user" || scope === "cli") ? dirname(file) : ""
-  return JSON.stringify([behavior, ordered, scope, anchor, text])
+  return JSON.stringify([behavior, ordered === true, scope, anchor, text])
 }
 
 /**

@@ -35,6 +35,8 @@ export interface ChangedScope {
 /** What is in force from here on, and what came of everything else; sentences' parts, for people. */
 export interface Tightened {
   next: InForce
+  /** Those of its rules that are new. */
+  added: readonly RuleSource[]
   /** What holds from here on. */
   applied: string[]
   /** What was taken out of the settings and holds until the next start. */
@@ -63,7 +65,8 @@ export function changedScopes(before: LoadedSettings, fresh: LoadedSettings): Ch
 /** What each file of a scope sets, and the hooks that it configures. */
 function saidBy(scope: SettingsScope, { sources, hooks }: LoadedSettings): Map<string, unknown> {
   const said = new Map<string, { values?: unknown; hooks: string[] }>()
-  for (const { file = "", values } of sources.filter((one) => one.scope === scope)) said.set(file, { values, hooks: [] })
+  for (const { file = "", values } of sources.filter((one) => one.scope === scope))
+    said.set(file, { values, hooks: [] })
   for (const hook of hooks.sources.filter(({ origin }) => origin.scope === scope)) {
     const file = hook.origin.file ?? ""
     if (!said.has(file)) said.set(file, { hooks: [] })
@@ -101,6 +104,7 @@ export function tighten(
       denialLimit,
       barredModes: [...now.barredModes, ...barred],
     },
+    added: rules.added,
     applied: [
       ...rules.added.map(nameRule),
       ...rules.removed.map((rule) => `without the ${nameRule(rule)}`),
@@ -138,7 +142,18 @@ function isIn(hooks: readonly HookSource[], hook: HookSource): boolean {
 }
 
 /** All that a hook does; not where in its file it stands. */
-function hookKey({ event, matcher, dialect, form, if: condition, onFailure, async, timeoutMs, once, origin }: HookSource) {
+function hookKey({
+  event,
+  matcher,
+  dialect,
+  form,
+  if: condition,
+  onFailure,
+  async,
+  timeoutMs,
+  once,
+  origin,
+}: HookSource) {
   const { scope, by } = origin
   return JSON.stringify([event, matcher, dialect, form, condition, onFailure, async, timeoutMs, once, scope, by])
 }

@@ -18,16 +18,25 @@ export interface CodeFile {
   base: string
 }
 
-/** What is said about files while they are read, one sentence each. */
-export interface Said {
-  /** At every start. */
+/** How the files of one start are read. */
+export interface Reading {
+  /** Of all folders that were listed. */
+  lists: FolderLists
+  /** Files (absolute) that are not read, each with what it said when it was good. */
+  instead: ReadonlyMap<string, SettingsSource | undefined>
+  /** One sentence each, told at every start. */
   warnings: string[]
-  /** To who asks. */
+  /** The same, told to who asks. */
   notes: string[]
 }
 
+/** Reads nothing yet. */
+export function createReading(instead: Reading["instead"] = new Map()): Reading {
+  return { lists: new Map(), instead, warnings: [], notes: [] }
+}
+
 /** Where one settings file of a scope may lie. */
-interface Place {
+export interface Place {
   scope: SettingsScope
   folder: string
   /** Without its ending. */
@@ -36,20 +45,21 @@ interface Place {
   base: string
 }
 
-/** Reads our files of all scopes, strongest first. Throws SETTINGS_… errors. */
+/** Reads our files in places, in their order. Throws SETTINGS_… errors. */
 export async function readOwnFiles(
-  folders: ScopeFolders,
-  said: Said,
+  places: readonly Place[],
+  reading: Reading,
 ): Promise<{ sources: SettingsSource[]; code: CodeFile[] }> {
-  const lists: FolderLists = new Map()
   const sources: SettingsSource[] = []
   const code: CodeFile[] = []
-  for (const place of ownPlaces(folders)) {
-    const { found, warnings } = await findSettingsFile(place.folder, place.name, { lists })
-    said.warnings.push(...warnings)
+  for (const place of places) {
     const { scope, base } = place
-    if (found?.file.endsWith(".ts")) code.push({ scope, base, file: found.file })
-    else if (found) sources.push({ scope, base, file: found.file, ...(await readOwn(found.file, found.text)) })
+    const found = await findIn(place, reading)
+    if (found === undefined) continue
+    const { file, text } = found
+    if (reading.instead.has(file)) sources.push(keptOf(file, place, reading))
+    else if (file.endsWith(".ts")) code.push({ scope, base, file })
+    else sources.push({ scope, base, file, text, ...(await readOwn(file, text)) })
   }
   return { sources, code }
 }
@@ -60,32 +70,40 @@ export async function readOwn(file: string, text: string): Promise<Pick<Settings
   return { values: checkSettings(file, document), at: document.at }
 }
 
-/** Reads one file of Claude Code's in a place. Throws SETTINGS_… errors. */
-export async function readClaudeFile(
-  { scope, folder, name, base }: Place,
-  said: Said,
-  lists: FolderLists,
-): Promise<SettingsSource | undefined> {
-  const { found, warnings } = await findSettingsFile(folder, name, { endings: CLAUDE_ENDINGS, lists })
-  said.warnings.push(...warnings)
+/** Reads one file of Claude Code's. Throws SETTINGS_… errors. */
+export async function readClaudeFile(place: Place, reading: Reading): Promise<SettingsSource | undefined> {
+  const found = await findIn(place, reading, CLAUDE_ENDINGS)
   if (found === undefined) return undefined
+  const { scope, base } = place
   const { file, text } = found
+  if (reading.instead.has(file)) return { dialect: "claude-code", ...keptOf(file, place, reading) }
   const { readClaude } = await import("./claude.ts")
   const document = text.trim() === "" ? EMPTY : await parseDocument(file, text)
-  const read = await readClaude(file, document, scope)
-  said.warnings.push(...read.warnings)
-  if (!isStrictJson(text)) said.notes.push(`"${file}" has comments or trailing commas, and Claude Code takes neither`)
-  const { values, ignored, at } = read
-  return { scope, base, file, dialect: "claude-code", values, ignored, at }
+  const { values, ignored, at, warnings } = await readClaude(file, document, scope)
+  reading.warnings.push(...warnings)
+  if (!isStrictJson(text)) reading.notes.push(`"${file}" has comments or trailing commas: Claude Code does not read it`)
+  return { scope, base, file, text, dialect: "claude-code", values, ignored, at }
 }
 
 const CLAUDE_ENDINGS = [".json"]
 /** Claude Code takes a file without text for one without settings. */
 const EMPTY = { value: {}, at: () => undefined }
 
+async function findIn({ folder, name }: Place, reading: Reading, endings?: readonly string[]) {
+  const { lists, instead } = reading
+  const options = { lists, isKept: (file: string) => instead.has(file), ...(endings ? { endings } : {}) }
+  const { found, warnings } = await findSettingsFile(folder, name, options)
+  reading.warnings.push(...warnings)
+  return found
+}
+
+function keptOf(file: string, { scope, base }: Place, { instead }: Reading): SettingsSource {
+  return instead.get(file) ?? { scope, file, base, values: {} }
+}
+
 function isStrictJson(text: string): boolean {
   try {
-    JSON.parse(text.replace(/^\uFEFF/, "") || "{}")
+    JSON.parse(text.replace(/^\uFEFF/, ""))
     return true
   } catch {
     return text.trim() === ""
@@ -120,7 +138,8 @@ function managedPlaces(folder: string, lists: FolderLists): Pick<Place, "folder"
 
 const DROP_INS = "managed-settings.d"
 
-function ownPlaces({ managed, user, project, root }: ScopeFolders): Place[] {
+/** The places of our files, strongest first. */
+export function ownPlaces({ managed, user, project, root }: ScopeFolders): Place[] {
   return [
     { scope: "managed", folder: managed, name: "settings", base: managed },
     ...(project && root

@@ -4,7 +4,7 @@
  * Invariant: a kind of file that is loaded or started and stands in no row is one that nobody trusted; logs and caches
  * beside them stand in none.
  */
-import { lstatSync } from "node:fs"
+import { lstatSync, readdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { HookForm } from "../hook-source.ts"
@@ -54,6 +54,23 @@ export const TRUST_INPUTS: readonly TrustInput[] = [
   { what: "packs", find: findPacks },
 ]
 
+/** Folders whose files run by lying there. */
+const CODE_FOLDERS = [".sous/plugins", ".sous/recipes"]
+
+/** True when something lies in them. */
+export function bringsCode(root: string): boolean {
+  return CODE_FOLDERS.some((folder) => namesIn(join(root, folder)).length > 0)
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => !isBeside(name) && name !== "node_modules")
+  } catch (error) {
+    // What may not be looked at is something.
+    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "") ? [] : [folder]
+  }
+}
+
 /** In folders that are read whole: what appears beside code and is not loaded. */
 export function isBeside(path: string): boolean {
   if (/(?:^|\/)(?:node_modules|\.git|\.cache)\/$/.test(path)) return true
@@ -70,7 +87,11 @@ function lying(folder: string): TrustInput["find"] {
 }
 
 function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return lstatSync(path) !== undefined
+  } catch {
+    return false
+  }
 }
 
 async function findScripts({ root, home, hooks }: TrustSubject): Promise<TrustFound> {
@@ -92,7 +113,7 @@ export function commandsIn(value: unknown): Extract<HookForm, { type: "command" 
 }
 
 const PATH = /^(?:\.{1,2}$|(?:\.{0,2}|~)[\\/]|file:|[A-Za-z]:[\\/])/
-const PACKAGE = /^(?:@[\w.~-]+\/)?[\w.~-]+/
+const PACKAGE = /^(?:@[\w.~-]+\/)?[\w~-][\w.~-]*/
 
 /** Settings name a plugin by its path, by a package, or by a file of one. */
 function findNamed({ sources, home }: TrustSubject): TrustFound {

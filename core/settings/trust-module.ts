@@ -24,7 +24,7 @@ const OWN_MODULES = ["sous", "zod"]
 /** Any literal that starts like a relative path: imports of every kind, `require`, and `new URL("./x", import.meta.url)`. */
 const PATHS = /["'`](\.{1,2}\/[^"'`\n]*)["'`]/g
 const PACKAGES =
-  /(?:\bfrom|\bimport|\brequire|\brequire\.resolve)\s*(?:\/\*[^*]*\*\/\s*)?\(?\s*(?:\/\*[^*]*\*\/\s*)?["'`]((?:@[\w.~-]+\/)?[\w.~-]+)(?:\/[^"'`\n]*)?["'`]/g
+  /(?:\bfrom|\bimport|\brequire|\brequire\.resolve)\s*(?:\/\*[^*]*\*\/\s*)?\(?\s*(?:\/\*[^*]*\*\/\s*)?["'`]((?:@[\w.~-]+\/)?[\w~-][\w.~-]*)(?:\/[^"'`\n]*)?["'`]/g
 
 /** Reads what a module imports off its text. */
 export function reachOf(text: string): ModuleReach {
@@ -34,6 +34,17 @@ export function reachOf(text: string): ModuleReach {
     paths: [...new Set(paths)],
     packages: [...new Set(packages)].filter((name) => !isBuiltin(name) && !OWN_MODULES.includes(name)),
   }
+}
+
+/** Every text that stands in a module; of one with parts that are filled in, the whole. */
+export function literalsIn(text: string): string[] {
+  const literals = [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`/g)]
+  return [...new Set(literals.map(([, double, single, template]) => (double ?? single ?? template)!))].filter(Boolean)
+}
+
+/** True for what can be the name of a package. */
+export function isPackageName(text: string): boolean {
+  return /^(?:@[\w.~-]+\/)?[\w~-][\w.~-]*$/.test(text)
 }
 
 const TRIED_ENDINGS = ["", ".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx", ".json", ".node"]

@@ -11,6 +11,8 @@ import { isBeside, TRUST_INPUTS, type TrustFound, type TrustSubject } from "./tr
 import {
   candidatesOf,
   dependenciesOf,
+  isPackageName,
+  literalsIn,
   loadingPartOf,
   MODULE_ENDING,
   packageFoldersOf,
@@ -30,14 +32,36 @@ export interface TrustTree {
 /** Reads all that counts. Throws TREE_… errors. */
 export async function readTrustTree(subject: TrustSubject): Promise<TrustTree> {
   const { root } = subject
-  const reading: Reading = { root, files: new Map(), links: new Map(), bytes: 0, reaches: new Map(), packages: new Set() }
+  const reading: Reading = {
+    root,
+    files: new Map(),
+    links: new Map(),
+    bytes: 0,
+    reaches: new Map(),
+    packages: new Set(),
+  }
   let isLoaded = false
   for (const input of TRUST_INPUTS) {
     const isThere = await addFound(await input.find(subject), reading)
     if (input.isLoaded && isThere) isLoaded = true
   }
+  await addLiterals(subject, reading)
   await addManifests(reading)
   return { tree: treeOf(reading.files, reading.links), isLoaded, reaches: reading.reaches }
+}
+
+/** What settings that are code name is known once they ran: every text in them counts that could name something. */
+async function addLiterals({ code, root, home }: TrustSubject, reading: Reading): Promise<void> {
+  const texts = code.flatMap((file) => {
+    const text = reading.files.get(inTree(file, root) ?? "")?.bytes.toString()
+    return text === undefined ? [] : literalsIn(text)
+  })
+  if (texts.length === 0) return
+  const { scriptsOf } = await import("./trust-script.ts")
+  const scripts = texts.map((command) => scriptsOf({ type: "command", command }, { root, home }))
+  const paths = texts.flatMap((text) => candidatesOf(text, "_").filter((path) => isFile(path, reading)))
+  const files = [...(await Promise.all(scripts)).flat(), ...paths.map((path) => join(root, path))]
+  await addFound({ paths: files, packages: texts.filter(isPackageName).map((name) => ({ name, base: root })) }, reading)
 }
 
 interface Reading {
@@ -104,7 +128,11 @@ function isInPackage(path: string, { packages }: Reading): boolean {
 }
 
 function isFile(path: string, { root }: Reading): boolean {
-  return statSync(join(root, path), { throwIfNoEntry: false })?.isFile() ?? false
+  try {
+    return statSync(join(root, path)).isFile()
+  } catch {
+    return false
+  }
 }
 
 /** The folder of a package, when it lies in the project and was not read yet. */

@@ -19,7 +19,8 @@ export interface ScriptPlace {
 type CommandForm = Extract<HookForm, { type: "command" }>
 
 /** What a shell would work out, and what starts something else: both take more than a look at the first words. */
-const NEEDS_ANALYSIS = /[;|&()<>`\n]|\$(?!\{?(?:CLAUDE|SOUS)_PROJECT_DIR\b|\{?HOME\b)|\s-\w*c\b|\b(?:env|exec|timeout|nice|sudo|xargs|cd|source)\s|^\.\s/
+const NEEDS_ANALYSIS =
+  /[;|&()<>`\n]|\$(?!\{?(?:CLAUDE|SOUS)_PROJECT_DIR\b|\{?HOME\b)|\s-\w*c\b|\b(?:env|exec|timeout|nice|sudo|xargs|cd|source)\s|^\.\s/
 
 /** The files that the command names as a program or a script, absolute and in the project. They need not exist. */
 export async function scriptsOf(form: CommandForm, { root, home = "" }: ScriptPlace): Promise<string[]> {

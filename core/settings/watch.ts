@@ -56,7 +56,9 @@ function watchedPaths({ folders, files }: LoadedSettings, cwd: string): string[]
   const own = [managed, user, join(root, ".sous"), join(root, ".hooks.json")]
   const foreign = [claude.managed, join(claude.managed, DROP_INS), claude.user, join(root, ".claude")]
   const read = files.map(({ file }) => file)
-  return [...new Set([...own, ...foreign, ...read])].filter((path) => path !== undefined)
+  // What would lie in a folder that is not there comes with that folder.
+  const isThere = (path: string) => path !== join(claude.managed, DROP_INS) || statOf(claude.managed) !== undefined
+  return [...new Set([...own, ...foreign, ...read])].filter((path) => path !== undefined).filter(isThere)
 }
 
 /** Numbers that tell one state of a file from another: two times, the size, the inode. */
@@ -67,7 +69,9 @@ function look(paths: readonly string[], marks: Float64Array): string[] | undefin
   let changed: string[] | undefined
   for (let index = 0; index < paths.length; index++) {
     const path = paths[index]!
-    if (setMarks(marks, index * MARKS, statOf(path))) (changed ??= []).push(path)
+    if (!setMarks(marks, index * MARKS, statOf(path))) continue
+    changed ??= []
+    changed.push(path)
   }
   return changed
 }

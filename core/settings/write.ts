@@ -50,7 +50,7 @@ const MOST_TRIES = 5
 /** The settings file of a scope: the one that is read, or the one to make. Undefined where the scope has no folder. */
 export function writePlace(
   scope: WritableScope,
-  { user, project, root }: ScopeFolders,
+  { user, project, root }: Pick<ScopeFolders, "user" | "project" | "root">,
   options: { home?: string | undefined } = {},
 ): WritePlace | undefined {
   const folder = scope === "user" ? user : project

@@ -5,7 +5,7 @@
  * it; several questions are answered one after another.
  */
 import type { ApprovalAnswer, ApprovalFloor, ApprovalRequest } from "sous"
-import { escapeHidden, widthOf } from "./display.ts"
+import { escapeHidden, oneLine, widthOf } from "./display.ts"
 import { ESCAPE, type Keyboard, type Keys, type ListenOptions, listen } from "./keyboard.ts"
 import { grantLines, isPlan, keyLines, keysOf, questionLines } from "./question.ts"
 import type { Hold, Screen } from "./screen.ts"
@@ -18,8 +18,18 @@ export interface Asker {
   ask(request: ApprovalRequest, signal: AbortSignal, floor?: ApprovalFloor): Promise<ApprovalAnswer | undefined>
   /** Whether a recipe gets the rules that it asks for. */
   grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
+  /** A question that takes a yes or a no. Enter is a no. */
+  confirm(question: ConfirmQuestion, signal: AbortSignal): Promise<boolean>
   /** Whether to go on in plan mode, after several denials. */
   offerPlanMode(signal: AbortSignal): Promise<boolean>
+}
+
+/** What a person is asked to say yes or no to. */
+export interface ConfirmQuestion extends Said {
+  /** One line. */
+  text: string
+  /** What a yes means, one line. */
+  hint?: string
 }
 
 /** One question while it stands. */
@@ -58,8 +68,13 @@ export function createAsker(keyboard: Keyboard, screen: Screen, options: ListenO
     ask: (request, signal, floor) =>
       inTurn<ApprovalAnswer | undefined>(signal, (talk) => askAbout(request, talk, floor), undefined),
     grant: (recipe, signal) => confirm(grantLines(recipe, screen), signal, { yes: "granted", no: "not granted" }),
+    confirm: (question, signal) => confirm(confirmLines(question, screen), signal, { ...question, enter: "no" }),
     offerPlanMode: (signal) => confirm(planOffer(screen), signal, { yes: "plan mode", no: "going on as before" }),
   }
+}
+
+function confirmLines({ text, hint }: ConfirmQuestion, { colors }: Screen): string[] {
+  return [`${colors.yellow("?")} ${oneLine(text)}`, ...(hint === undefined ? [] : [`  ${colors.dim(oneLine(hint))}`])]
 }
 
 function planOffer({ colors }: Screen): string[] {
@@ -117,6 +132,8 @@ function denial(talk: Talk, sentence: string): ApprovalAnswer {
 interface Said {
   yes: string
   no: string
+  /** What Enter alone is. Left out: it is no answer. */
+  enter?: "no"
 }
 
 async function askYesNo(lines: readonly string[], talk: Talk, said: Said): Promise<boolean> {
@@ -124,7 +141,7 @@ async function askYesNo(lines: readonly string[], talk: Talk, said: Said): Promi
   const row = keyLines(
     [
       ["y", "yes"],
-      ["n", "no"],
+      ["n", said.enter === "no" ? "no (Enter)" : "no"],
     ],
     screen,
   )
@@ -133,7 +150,7 @@ async function askYesNo(lines: readonly string[], talk: Talk, said: Said): Promi
     const typed = await keys.next()
     if (typed === undefined) return false
     if (/^y(es)?\s*$/i.test(typed)) return say(talk, said.yes, true)
-    if (/^no?\s*$/i.test(typed)) return say(talk, said.no, false)
+    if (/^no?\s*$/i.test(typed) || (said.enter === "no" && /^[\r\n]+$/.test(typed))) return say(talk, said.no, false)
     if (typed.length > 1) await keys.settle()
   }
 }

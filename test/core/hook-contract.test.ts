@@ -34,7 +34,7 @@ const PAYLOADS: HookPayloads = {
   StepEnd: { step_id: "a", kind: "sh", ok: true },
   RunEnd: { recipe: "r", status: "ok" },
   FileChanged: { path: "/a" },
-  ConfigChange: { scope: "user" },
+  ConfigChange: { scope: "user", source: "user_settings" },
 }
 
 let server: Server

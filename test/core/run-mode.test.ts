@@ -41,3 +41,24 @@ test("startMode() takes auto from a person's settings, and from no project", asy
   })
   expect(events[0]).toMatchObject({ type: "run_started", mode: "default", warnings: [expect.stringContaining("auto")] })
 })
+
+test("startMode() refuses a mode that the settings bar, and names who does", () => {
+  const at = () => ({ line: 2, column: 3 })
+  const bar = { disableAutoMode: "disable", disableBypassPermissionsMode: "disable" } as const
+  const managed = { scope: "managed", base: "/", file: "/etc/sous/settings.json", at, values: { permissions: bar } } as const
+  const user = (defaultMode: "auto") =>
+    mergeSettings([managed, { scope: "user", base: "/", file: "/u", values: { permissions: { defaultMode } } }])
+  expect(() => startMode(mergeSettings([managed]), "bypassPermissions")).toThrow(
+    'Cannot start in the mode bypassPermissions: "/etc/sous/settings.json:2" bars it',
+  )
+  expect(() => startMode(mergeSettings([managed]), "auto")).toThrow(
+    expect.objectContaining({
+      code: "PERMISSION_MODE_FORBIDDEN",
+      message: 'Cannot start in the mode auto: "/etc/sous/settings.json:2" forbids it',
+    }),
+  )
+  expect(startMode(user("auto"), undefined)).toEqual({
+    mode: "default",
+    warnings: ['The mode auto is left out: "/etc/sous/settings.json:2" bars it'],
+  })
+})

@@ -13,7 +13,7 @@ export interface Room {
 }
 
 const ground = ["words", "contracts"]
-const rules = [...ground, "registry", "permission", "session", "spend", "hooks"]
+const rules = [...ground, "command files", "registry", "permission", "session", "spend", "hooks"]
 const acts = [...rules, "hands", "calls", "tool input", "engine", "context"]
 
 /** The rooms of the kernel, from the ground up. The longest entry that fits a file decides where it belongs. */
@@ -49,7 +49,7 @@ export const rooms: readonly Room[] = [
   { name: "calls", holds: ["core/call.ts", "core/stream.ts", "core/context/budget.ts"], may: ground },
   { name: "command files", holds: ["core/hook-launch.ts"], may: ground },
   { name: "tool input", holds: ["core/tool-input.ts"], may: [...ground, "calls"] },
-  { name: "registry", holds: ["core/registry.ts"], may: ground },
+  { name: "registry", holds: ["core/registry.ts", "core/registry-"], may: ground },
   { name: "permission", holds: ["core/permission/"], may: ground },
   { name: "session", holds: ["core/session/"], may: [...ground, "hands"] },
   {
@@ -87,7 +87,17 @@ export const rooms: readonly Room[] = [
   { name: "recipe", holds: ["core/recipe/"], may: [...acts, "dispatch", "loop", "agent"] },
   {
     name: "kit",
-    holds: ["core/kit.ts", "core/start.ts", "core/register.ts", "core/run-"],
+    holds: [
+      "core/kit.ts",
+      "core/start.ts",
+      "core/register.ts",
+      "core/register-",
+      "core/generation.ts",
+      "core/reload.ts",
+      "core/notice.ts",
+      "core/guard-memory.ts",
+      "core/run-",
+    ],
     may: [...acts, "settings", "loop", "agent", "recipe"],
   },
   {

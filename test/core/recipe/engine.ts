@@ -117,6 +117,8 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     mode: "default",
     rules: [],
     rulesWith: (more: readonly object[]) => more,
+    refresh: () => undefined,
+    barredModes: [],
     secrets: { pattern: undefined },
     childEnv: {},
     hooks: createHookRunner(frozen.hooks, { emit, signal, clock }),

@@ -29,6 +29,7 @@ function load(options: Partial<LoadSettingsOptions> = {}) {
     env: {},
     home: join(folder, "home"),
     managed: join(folder, "etc"),
+    managedClaude: join(folder, "etc-claude"),
     ...options,
   })
 }
@@ -159,7 +160,7 @@ test("loadSettings() takes from an untrusted project only what tightens, and nam
     "deny Edit",
   ])
   expect(warnings).toEqual([
-    `Left out, since nobody has trusted this project: env of "${local}"; model, permissions.allow, permissions.rules of "${project}"; evil.ts of "${dirname(plugin)}". --trust applies them for this start`,
+    `Left out, since nobody has trusted this project: env of "${local}"; model, permissions.allow, permissions.rules of "${project}"; evil.ts of "${dirname(plugin)}". Look at it and say yes with "sous trust", or --trust applies it for this start`,
   ])
 })
 
@@ -179,11 +180,13 @@ test("loadSettings() says which of two files of one scope it does not read", asy
   put(USER, `{ "model": "json" }`)
   const yaml = put("home/.config/sous/settings.yaml", "model: yaml\n")
   const code = put("home/.config/sous/settings.ts", "export default {}")
+  const toml = put("home/.config/sous/settings.toml", "")
   const { settings, warnings } = await load()
   expect(settings.model).toBe("json")
   expect(warnings).toEqual([
     `"${yaml}" is not read: "settings.json" beside it is`,
-    `"${code}" is not read: only .json and .yaml are`,
+    `"${code}" is not read: "settings.json" beside it is`,
+    `"${toml}" is not read: only .json, .yaml, .yml, .ts are`,
   ])
 })
 

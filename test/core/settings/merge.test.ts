@@ -71,7 +71,7 @@ test("mergeSettings() sets each limit of a budget by itself", () => {
 
 test("mergeSettings() of nothing gives the defaults", () => {
   expect(mergeSettings([])).toEqual({
-    permissions: { rules: [], defaultMode: "default", additionalDirectories: [], denialLimit: 10 },
+    permissions: { rules: [], defaultMode: "default", additionalDirectories: [], denialLimit: 10, barredModes: [] },
     env: {},
     plugins: [],
     packs: [],

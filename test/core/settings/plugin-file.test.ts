@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { SousError } from "../../../core/error.ts"
 import { mergeSettings } from "../../../core/settings/merge.ts"
 import { findPlugins, loadPlugins } from "../../../core/settings/plugin-file.ts"
 
@@ -22,7 +23,14 @@ function put(path: string, text = ""): string {
 function find(plugins: string[], trusted = false) {
   const base = join(folder, "project")
   const settings = mergeSettings([{ scope: "cli", base, values: { plugins } }])
-  const folders = { managed: join(folder, "etc"), user: join(folder, "user"), project: join(base, ".sous"), root: base }
+  const claude = { managed: join(folder, "etc") }
+  const folders = {
+    managed: join(folder, "etc"),
+    user: join(folder, "user"),
+    project: join(base, ".sous"),
+    root: base,
+    claude,
+  }
   return findPlugins(settings, folders, {
     home: join(folder, "home"),
     trust: { isTrusted: trusted, copyOf: (file) => file },
@@ -52,7 +60,7 @@ test.each([
 ])("findPlugins() finds the entry of a package with %s", (manifest, entry) => {
   put("project/node_modules/@team/guard/package.json", manifest)
   const file = put(`project/node_modules/@team/guard/${entry}`)
-  expect(find(["@team/guard"])).toEqual([{ file, origin: { scope: "cli" } }])
+  expect(find(["@team/guard"])).toMatchObject([{ file, origin: { scope: "cli" } }])
 })
 
 test("findPlugins() takes a project's plugins only when the project is trusted", () => {
@@ -80,16 +88,116 @@ test("loadPlugins() loads the good ones and reports the others, each with its co
     "/empty.ts": async () => ({}),
     "/null.ts": async () => ({ default: null }),
   }
-  const { loaded, failed } = await loadPlugins([...files, ...missing], async (file) => modules[file]!(), {
-    budgetMs: 20,
-  })
-  expect(loaded.map(({ plugin, from }) => [plugin.name, from])).toEqual([["good", "/good.ts"]])
-  expect(failed.map(({ name, ok, fault }) => [name, ok, fault.code])).toEqual([
-    ["throws", false, "PLUGIN_LOAD_FAILED"],
-    ["hangs", false, "PLUGIN_LOAD_TIMEOUT"],
-    ["empty", false, "PLUGIN_EXPORT_INVALID"],
-    ["null", false, "PLUGIN_EXPORT_INVALID"],
-    ["missing", false, "PLUGIN_NOT_FOUND"],
+  const entries = await loadPlugins([...files, ...missing], async (file) => modules[file]!(), { budgetMs: 20 })
+  expect(entries.map(({ name, from, plugin, fault }) => [name, from, plugin?.name ?? fault?.code])).toEqual([
+    ["good", "/good.ts", "good"],
+    ["throws", "/throws.ts", "PLUGIN_LOAD_FAILED"],
+    ["hangs", "/hangs.ts", "PLUGIN_LOAD_TIMEOUT"],
+    ["empty", "/empty.ts", "PLUGIN_EXPORT_INVALID"],
+    ["null", "/null.ts", "PLUGIN_EXPORT_INVALID"],
+    ["missing", "./missing.ts", "PLUGIN_NOT_FOUND"],
   ])
-  expect(failed[0]!.error).toBe('Cannot load plugin "/throws.ts": boom')
+  expect(entries[1]!.fault!.message).toBe('Cannot load plugin "/throws.ts": boom')
+  expect(entries[5]).toMatchObject({ isNamed: true, identity: join(folder, "project/missing.ts") })
+})
+
+test("findPlugins() takes a folder with a package.json or an index as one plugin, and nothing else of it", () => {
+  const files = [put("user/plugins/a/src/main.ts"), put("user/plugins/b/index.ts"), put("user/plugins/c.ts")]
+  put("user/plugins/a/package.json", `{ "exports": "./src/main.ts" }`)
+  put("user/plugins/a/other.ts")
+  put("user/plugins/b/helper.ts")
+  put("user/plugins/nothing/helper.ts")
+  put("user/plugins/node_modules/index.ts")
+  put("user/plugins/.hidden.ts")
+  expect(find([]).map(({ file }) => file)).toEqual(files)
+})
+
+test.each([
+  [
+    "guard/sub",
+    `{ "exports": { ".": "./a.js", "./sub": { "require": "./no.cjs", "import": "./sub.mjs" } } }`,
+    "sub.mjs",
+  ],
+  ["guard/deep/one", `{ "exports": { "./deep/*": "./lib/*.js" } }`, "lib/one.js"],
+  ["guard/lib/two.ts", `{}`, "lib/two.ts"],
+  ["guard/lib/three", `{}`, "lib/three.js"],
+  ["guard", `{ "exports": { "require": "./only.cjs" } }`, "only.cjs"],
+])("findPlugins() finds %s of a package with %s", (name, manifest, entry) => {
+  put("project/node_modules/guard/package.json", manifest)
+  const file = put(`project/node_modules/guard/${entry}`)
+  expect(find([name])).toMatchObject([{ file }])
+})
+
+test("findPlugins() finds what the package around the settings calls itself and its imports", () => {
+  put(
+    "project/package.json",
+    `{ "name": "mine", "exports": { "./guard": "./src/guard.ts" }, "imports": { "#own": "./src/own.ts" } }`,
+  )
+  const files = [put("project/src/guard.ts"), put("project/src/own.ts")]
+  expect(find(["mine/guard", "#own"]).map(({ file }) => file)).toEqual(files)
+})
+
+test.each([
+  ["nobody", 'there is no package "nobody"'],
+  ["closed/inner", 'the package "closed" does not export "./inner"'],
+  ["./gone.ts", "there is no such file"],
+  ["./empty", "has no package.json that names a file, and no index"],
+])("findPlugins() says why it does not find %s", (name, reason) => {
+  put("project/node_modules/closed/package.json", `{ "exports": "./main.js" }`)
+  put("project/node_modules/closed/inner.js")
+  put("project/empty/readme.md")
+  const [found] = find([name])
+  expect(found!.fault).toMatchObject({ code: "PLUGIN_NOT_FOUND", message: expect.stringContaining(reason) })
+})
+
+test("findPlugins() takes a file named twice once, under the stricter wishes", () => {
+  const file = put("project/a.ts")
+  symlinkSync(folder, join(folder, "project/way"))
+  const settings = mergeSettings([
+    {
+      scope: "user",
+      base: join(folder, "project"),
+      values: {
+        plugins: [
+          "./a.ts",
+          { plugin: "./way/project/a.ts", isolation: "process", required: true },
+          { plugin: file, isolation: "none" },
+        ],
+      },
+    },
+  ])
+  const folders = { managed: folder, claude: { managed: folder } }
+  expect(findPlugins(settings, folders)).toEqual([
+    { file, origin: { scope: "user" }, identity: file, isolation: "process", required: true },
+  ])
+})
+
+test("loadPlugins() takes the same bytes under one name once, and two plugins of one name as two", async () => {
+  const [one, same, other] = ["one", "same", "other"].map((name) => ({
+    file: put(`${name}.ts`, name === "other" ? "2" : "1"),
+    origin: { scope: "user" as const },
+  }))
+  const load = async () => ({ default: { name: "guard" } })
+  const entries = await loadPlugins([one!, { ...same!, required: true }, other!], load)
+  expect(entries.map(({ from, required }) => [from, required])).toEqual([
+    [one!.file, true],
+    [other!.file, undefined],
+  ])
+})
+
+test("loadPlugins() tells a fault of a copy as one of the file that it is a copy of", async () => {
+  const file = {
+    file: "/project/.sous/plugins/a.ts",
+    loadFrom: "/data/content/0ab/.sous/plugins/a.ts",
+    origin: { scope: "project" as const },
+  }
+  const load = async (from: string) => {
+    expect(from).toBe(file.loadFrom)
+    throw new SousError("MODULE_IMPORT_MISSING", { file: from, specifier: "/data/content/0ab/.sous/lib/b.ts" })
+  }
+  const [entry] = await loadPlugins([file], load)
+  expect(entry!.fault).toMatchObject({
+    code: "MODULE_IMPORT_MISSING",
+    details: { file: file.file, specifier: "/project/.sous/lib/b.ts" },
+  })
 })

@@ -55,7 +55,26 @@ test("scopeFolders() follows XDG_CONFIG_HOME, and ignores a relative one", () =>
 })
 
 test("scopeFolders() has neither user nor project without a home and outside of a project", () => {
-  expect(scopeFolders({ cwd: make("empty"), env: {}, platform: "linux" })).toEqual({ managed: "/etc/sous" })
+  expect(scopeFolders({ cwd: make("empty"), env: {}, platform: "linux" })).toEqual({
+    managed: "/etc/sous",
+    claude: { managed: "/etc/claude-code" },
+  })
+})
+
+test("scopeFolders() knows where Claude Code keeps its settings", () => {
+  const home = make("home")
+  make("project/.git")
+  const at = (env: Record<string, string>, platform: NodeJS.Platform = "linux") =>
+    scopeFolders({ cwd: join(folder, "project"), env, home, platform }).claude
+  expect(at({})).toEqual({
+    managed: "/etc/claude-code",
+    project: join(folder, "project/.claude"),
+    user: join(home, ".claude"),
+  })
+  expect(at({ CLAUDE_CONFIG_DIR: "/config/claude" }).user).toBe("/config/claude")
+  expect(at({ CLAUDE_CONFIG_DIR: "config" }).user).toBe(join(home, ".claude"))
+  expect(at({}, "darwin").managed).toBe("/Library/Application Support/ClaudeCode")
+  expect(at({}, "win32").managed).toBe("C:\\Program Files\\ClaudeCode")
 })
 
 test("homeFolder() ignores a HOME that is no absolute path", () => {

@@ -42,7 +42,6 @@ function put(path: string, text: string | Buffer): string {
 
 function placeOf(scope: "user" | "project" | "local" = "project") {
   const folders = {
-    managed: join(folder, "etc"),
     user: join(folder, "home/.config/sous"),
     project: join(project, ".sous"),
     root: project,

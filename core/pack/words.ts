@@ -1,0 +1,97 @@
+/**
+ * What a lock keeps of a pack → lines for a person who is to say yes or no.
+ *
+ * Invariant: nothing that can run or widen is left out, and none of it is cut short.
+ */
+import { recipeName } from "./content.ts"
+import type { LockEntry } from "./lock-shape.ts"
+
+/** One line; `mark`: how much it gives away. */
+export interface PackLine {
+  /** alert: runs with the person's own rights, or without a question; guard: it only restricts. */
+  mark: "alert" | "plain" | "guard" | "note"
+  text: string
+}
+
+const CAPABILITIES = {
+  tools: "adds the tool",
+  exec: "runs the program",
+  net: "talks to the host",
+  env: "sees the environment variable",
+  read: "reads files in",
+  write: "writes files in",
+} as const
+
+const KINDS: Readonly<Record<string, string>> = {
+  models: "brings the model provider",
+  agents: "brings the agent",
+  recipes: "brings the recipe",
+  context: "adds to the first message of conversations:",
+  compaction: "shortens conversations with",
+}
+
+/** Everything that a pack may do, in the order in which it matters. */
+export function describeEntry(name: string, entry: LockEntry): PackLine[] {
+  const { plugins = [], recipes = [], hooks = [], permissions = {}, adds = {}, capabilities, inProcess } = entry
+  const code = recipes.filter((file) => !/\.ya?ml$/.test(file))
+  return [
+    ...all("alert", permissions.allow, (rule) => `allows without a question: ${rule}`),
+    ...all("guard", permissions.ask, (rule) => `asks before: ${rule}`),
+    ...all("guard", permissions.deny, (rule) => `refuses: ${rule}`),
+    ...all("alert", hooks, (hook) => `on ${eventOf(hook)} starts, with your rights: ${hook.does}`),
+    ...all(
+      "alert",
+      hooks.filter(({ does }) => isUnpinned(does)),
+      ({ does }) => `fetches code anew at each start, which no lock holds: ${does}`,
+    ),
+    ...all(inProcess ? "alert" : "plain", plugins, (file) => `the plugin ${file} ${inProcess ? IN_PROCESS : OUTSIDE}`),
+    ...Object.entries(CAPABILITIES).flatMap(([kind, says]) =>
+      all("plain", capabilities[kind as keyof typeof CAPABILITIES], (what) => `${says} ${what}`),
+    ),
+    ...all("plain", adds.hooks, (event) => `its plugins look at each ${event}`),
+    ...(adds.judges ? [{ mark: "alert", text: "its plugins say of calls that they are safe" } as const] : []),
+    ...Object.entries(KINDS).flatMap(([kind, says]) =>
+      all("plain", adds[kind as "models"], (what) => `${says} ${what}`),
+    ),
+    ...all("plain", recipes, (file) => `sous run ${name}/${recipeName(file)} runs its recipe ${file}`),
+    ...all("alert", code, (file) => `the code of ${file} runs in the process, with your rights, when you run it`),
+    ...all(
+      "plain",
+      Object.entries(entry.dependencies ?? {}),
+      ([at, { version }]) => `brings the package ${packageAt(at)} ${version}`,
+    ),
+    ...all("note", Object.entries(entry.unused ?? {}), ([kind, names]) => `not used yet: ${kind} ${names.join(", ")}`),
+  ]
+}
+
+const OUTSIDE = "runs in a process of its own, with no more than what stands below"
+const IN_PROCESS = "runs in this process, with all your rights: what stands below does not bind it"
+
+/** True for a command that runs whatever somebody publishes next. */
+export function isUnpinned(command: string): boolean {
+  return UNPINNED.some((pattern) => pattern.test(command))
+}
+
+const UNPINNED = [
+  /\b(?:npx|bunx|pnpx|uvx)\s/,
+  /\b(?:pnpm|yarn)\s+dlx\b/,
+  /\bnpm\s+(?:exec|x|init|create)\b/,
+  /\bpipx\s+run\b/,
+  /\bdeno\s+run\b[^;|&]*https?:/,
+  /\b(?:curl|wget)\b[^;&]*\|\s*(?:\w+\s+)*(?:ba|z|da)?sh\b/,
+  /\bdocker\s+run\b/,
+  /\bgo\s+run\s+\S+@/,
+]
+
+function eventOf({ event, matcher, if: rule }: NonNullable<LockEntry["hooks"]>[number]): string {
+  const narrowed = matcher === undefined || matcher === "" || matcher === "*" ? event : `${event} of ${matcher}`
+  return rule === undefined ? narrowed : `${narrowed}, for calls that fit ${rule},`
+}
+
+function packageAt(folder: string): string {
+  return folder.replace(/^.*node_modules\//, "")
+}
+
+function all<T>(mark: PackLine["mark"], list: readonly T[] | undefined, say: (one: T) => string): PackLine[] {
+  return (list ?? []).map((one) => ({ mark, text: say(one) }))
+}

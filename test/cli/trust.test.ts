@@ -1,0 +1,223 @@
+/**
+ * `sous trust` from outside: what it lists, what it asks, what it keeps, and that no agent gets anywhere with it.
+ */
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { projectFolder } from "../../core/session/store.ts"
+import { type Place, useCommand } from "./command.ts"
+import { hasTmux, openTerminal, type Terminal } from "./tmux.ts"
+
+let place: Place
+useCommand((fresh) => {
+  place = fresh
+})
+
+const store = () => join(projectFolder(join(place.home, ".local/state/sous"), place.project), "trust.json")
+const record = () => JSON.parse(readFileSync(store(), "utf8"))
+const DBG = (x: any) => (console.error(JSON.stringify(x)), x)
+const trust = (...args: string[]) => place.run(["trust", ...args])
+const status = async () => JSON.parse((await trust("status", "--json")).stdout)
+
+const SETTINGS = `{
+  "model": "script:turns.yaml",
+  "permissions": { "allow": ["Bash(make *)"], "deny": ["Bash(rm *)"], "rules": ["deny WebFetch", "allow Read"] },
+  "env": { "TOKEN": "hidden-value" },
+  "plugins": ["./tools/extra.ts"],
+  "hooks": { "PreToolUse": [{ "matcher": "Bash", "command": "bash ./hooks/guard.sh --all" }] }
+}
+`
+
+/** A project that brings one of each. */
+function fill(): void {
+  place.put("project/.sous/settings.json", SETTINGS)
+  place.put("project/.sous/plugins/guard.ts", 'import "../../lib/part.ts"\nexport default { name: "guard" }\n')
+  place.put(
+    "project/.sous/recipes/green.yaml",
+    "name: green\ndescription: d\nsteps:\n  - id: make\n    sh: echo made\n",
+  )
+  place.put("project/lib/part.ts", "export {}\n")
+  place.put("project/tools/extra.ts", 'export default { name: "extra" }\n')
+  place.put("project/hooks/guard.sh", "exit 0\n")
+  place.put("project/turns.yaml", "turns:\n  - text: hello\n")
+}
+
+describe("sous trust", () => {
+  it("says that there is nothing to trust", async () => {
+    expect(await trust()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Nothing to trust: ".*project" brings/),
+    })
+    rmSync(join(place.project, ".git"), { recursive: true })
+    expect((await trust()).stdout).toBe("Nothing to trust: this folder belongs to no project\n")
+    expect(await trust("--follow", "--yes")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("TRUST_PROJECT_MISSING"),
+    })
+  })
+
+  it("lists all that would be added, refuses without a terminal, and keeps nothing", async () => {
+    fill()
+    const { code, stdout, stderr } = await trust()
+    expect(code).toBe(2)
+    expect(stderr).toContain("TRUST_NOT_ASKED")
+    expect(stdout).toBe(`${place.project}: not trusted
+
+Code that would run in this process
+  plugin  .sous/plugins/guard.ts
+  recipe  .sous/recipes/green.yaml
+  plugin  ./tools/extra.ts   .sous/settings.json:5
+
+Commands that would be started
+  PreToolUse(Bash) hook  bash ./hooks/guard.sh --all   .sous/settings.json:6
+
+What agents would be allowed
+  allow rule  Bash(make *)   .sous/settings.json:3
+  rule, in order  allow Read   .sous/settings.json:3
+
+Variables that would be set (values not shown)
+  variable  TOKEN   .sous/settings.json:4
+
+Other settings
+  model  script:turns.yaml   .sous/settings.json:2
+
+Files that count
+  .sous/settings.json
+  hooks/guard.sh
+  lib/part.ts
+  tools/extra.ts
+`)
+    expect(existsSync(store())).toBe(false)
+    const json = JSON.parse((await trust("--json")).stdout)
+    expect(json).toMatchObject({ state: "untrusted", isTrusted: false })
+    expect(json.adds).toContainEqual({
+      group: "environment",
+      what: "variable",
+      text: "TOKEN",
+      file: ".sous/settings.json",
+      line: 4,
+    })
+    expect(Object.keys(json.files)).toHaveLength(6)
+  })
+
+  it("--yes trusts what lies there: it works, and one byte later it does not, and the message names the file", async () => {
+    fill()
+    const prompt = ["-p", "hi"]
+    const before = await place.run([...prompt, "--model", "script:turns.yaml"])
+    expect(before.stderr).toMatch(/Left out, since nobody has trusted this project: .*guard\.ts.*"sous trust"/s)
+    expect(await trust("--yes")).toMatchObject({ code: 0, stderr: expect.stringContaining("is trusted: 6 files") })
+    expect(statSync(store()).mode & 0o777).toBe(0o600)
+    expect(await status()).toMatchObject({ state: "trusted", isTrusted: true, since: record().at })
+    expect(await place.run(prompt)).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" })
+    expect((await place.run(["run", "green"])).stdout).toContain("made")
+    place.put("project/lib/part.ts", "export {};\n")
+    const after = await place.run([...prompt, "--model", "script:turns.yaml"])
+    expect(after.stderr).toMatch(
+      /not any more what was trusted on \d{4}-\d\d-\d\d, changed "lib\/part\.ts": .*"sous trust", or --trust/s,
+    )
+    expect(await status()).toMatchObject({ state: "changed", changes: [{ file: "lib/part.ts", how: "changed" }] })
+    expect((await trust("status")).stdout).toMatch(/not as it was trusted, since .*\n {2}changed {2}lib\/part\.ts\n$/)
+    expect(await place.run([...prompt, "--trust"])).toMatchObject({ code: 0, stdout: "hello\n" })
+    expect(await trust("--yes")).toMatchObject({ code: 0 })
+    expect(await trust("--yes")).toMatchObject({ code: 0, stderr: "It is trusted already\n" })
+    expect(await place.run(prompt)).toMatchObject({ code: 0, stdout: "hello\n" })
+  }, 30_000)
+
+  it("--follow trusts the path whatever lies there, shown as such; revoke takes all back", async () => {
+    fill()
+    expect((await trust("--follow")).code).toBe(2)
+    expect(await trust("--follow", "--yes")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("whatever lies there"),
+    })
+    place.put("project/lib/part.ts", "export {};\n")
+    expect(DBG(await place.run(["-p", "hi"]))).toMatchObject({ code: 0, stdout: "hello\n" })
+    expect((await trust("status")).stdout).toMatch(/: trusted whatever lies there, since /)
+    expect(await status()).toMatchObject({ state: "follows", isTrusted: true })
+    expect(await trust("revoke")).toMatchObject({ code: 0, stderr: expect.stringContaining("not trusted any more") })
+    expect((await trust("revoke", "--json")).stdout).toBe('{"revoked":false}\n')
+    expect(await status()).toMatchObject({ state: "untrusted" })
+    expect(existsSync(store())).toBe(false)
+  }, 20_000)
+
+  it("trusts nothing by a store that is broken, open or foreign, says why, and makes it anew", async () => {
+    fill()
+    await trust("--yes")
+    const good = readFileSync(store(), "utf8")
+    const why = async () => (await status()).fault?.message ?? (await status()).state
+    chmodSync(store(), 0o666)
+    expect(await why()).toContain("others may write it")
+    rmSync(store())
+    place.put("planted.json", good)
+    symlinkSync(join(place.folder, "planted.json"), store())
+    expect(await why()).toContain("symbolic link")
+    expect((await place.run(["-p", "hi", "--model", "script:turns.yaml"])).stderr).toContain("symbolic link")
+    expect(await trust("--yes")).toMatchObject({ code: 0 })
+    expect(readFileSync(join(place.folder, "planted.json"), "utf8")).toBe(good)
+    expect(await status()).toMatchObject({ state: "trusted" })
+    writeFileSync(store(), good.replace(/"hash": ".{4}/, '"hash": "0000'))
+    expect(await why()).toContain("not that of its files")
+    writeFileSync(store(), good.slice(0, -20))
+    expect(await why()).toContain("no JSON")
+    expect(await trust("revoke")).toMatchObject({ code: 0 })
+    expect(existsSync(store())).toBe(false)
+  }, 30_000)
+
+  it("is kept whole when two say yes at once", async () => {
+    fill()
+    const both = await Promise.all([trust("--yes"), trust("--yes")])
+    expect(both.map(({ code }) => code)).toEqual([0, 0])
+    expect(await status()).toMatchObject({ state: "trusted" })
+    expect(readdirSync(join(store(), "..")).filter((name) => name.startsWith("trust"))).toEqual(["trust.json"])
+  })
+
+  it("refuses words and flags that it does not know, and to run inside of a run", async () => {
+    expect(await trust("statsu")).toMatchObject({ code: 2, stderr: expect.stringContaining("sous trust status") })
+    expect(await trust("status", "--yes")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("CLI_ARGUMENT_UNEXPECTED"),
+    })
+    const inside = await place.run(["trust", "--yes"], { more: { SOUS_SESSION_ID: "s" } })
+    expect(inside).toMatchObject({ code: 2, stderr: expect.stringContaining("CLI_INSIDE_RUN") })
+  })
+})
+
+describe("a hook of a trusted project", () => {
+  const TURNS =
+    "turns:\n  - tool: { Bash: { command: touch first } }\n  - tool: { Bash: { command: touch second } }\n  - text: done\n"
+  const GUARD = { command: "node hooks/guard.mjs" }
+
+  /** Runs two calls, between which a hook of the person's own changes a file. */
+  async function runSwapping(hooks: object, swap: string) {
+    place.put("project/.hooks.json", JSON.stringify({ hooks: { PreToolUse: [hooks] } }))
+    place.put("project/hooks/guard.mjs", 'import "./part.mjs"\n')
+    place.put("project/hooks/part.mjs", "export {}\n")
+    place.put("project/turns.yaml", TURNS)
+    const command = `cd "$SOUS_PROJECT_DIR" && ${swap}`
+    place.put("home/.config/sous/.hooks.json", JSON.stringify({ hooks: { PostToolUse: [{ command }] } }))
+    expect((await trust("--yes")).code).toBe(0)
+    const ended = await place.run(["-p", "hi", "-A", "--json", "--model", "script:turns.yaml"])
+    expect(existsSync(join(place.project, "first"))).toBe(true)
+    return { ...ended, isMade: existsSync(join(place.project, "second")) }
+  }
+
+  it.each(["guard", "part"])(
+    "that was changed since does not run, blocks as a failed gate, and names %s",
+    async (name) => {
+      const { isMade, stdout } = await runSwapping(GUARD, `echo 'process.exit(0)' > hooks/${name}.mjs`)
+      expect(isMade).toBe(false)
+      expect(stdout).toContain(`\\"hooks/${name}.mjs\\" is not as it was trusted`)
+    },
+  )
+
+  it("lets the event go on with a warning where it speaks the other protocol", async () => {
+    const nested = { hooks: [{ type: "command", ...GUARD }] }
+    const { isMade, stdout } = await runSwapping(nested, "echo 'process.exit(2)' > hooks/guard.mjs")
+    expect(isMade).toBe(true)
+    expect(stdout).toContain('\\"hooks/guard.mjs\\" is not as it was trusted')
+  })
+
+  it("runs on while its files are as they were", async () => {
+    expect((await runSwapping(GUARD, "echo x > hooks/other.mjs")).isMade).toBe(true)
+  })
+})
