@@ -51,7 +51,7 @@ export function childEnvironment(
 export function secretValues(env: Readonly<Record<string, string | undefined>>): Secrets {
   const names = new Map<string, string>()
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || !isSecret(name)) continue
+    if (value === undefined || !isSecretName(name)) continue
     for (const form of formsOf(value)) if (!names.has(form)) names.set(form, name)
   }
   if (names.size === 0) return { masks: new Map() }
@@ -76,10 +76,11 @@ export function maskValue<T>(value: T, secrets: Secrets): T {
 }
 
 function isWithheld(name: string): boolean {
-  return PROVIDER.test(name) || isSecret(name)
+  return PROVIDER.test(name) || isSecretName(name)
 }
 
-function isSecret(name: string): boolean {
+/** True for the name of a variable or a field whose value nobody should see. */
+export function isSecretName(name: string): boolean {
   const words = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/[^A-Za-z0-9]+/g, "_")
   return SECRET.test(words.toUpperCase())
 }

@@ -405,8 +405,8 @@ export const ERRORS = {
     mend: `give it "isolation": "none", or leave these out of it`,
   })),
   ISOLATION_UNDERSTATED: entry((d: { plugin: string; adds: readonly string[] }) => ({
-    message: `Cannot load plugin ${quoted(d.plugin)}: it adds ${d.adds.join(", ")}, which its manifest does not list`,
-    mend: `list all that it adds in its manifest, or do not use it`,
+    message: `Cannot load plugin ${quoted(d.plugin)}: it adds ${d.adds.join(", ")}, which its capabilities do not cover`,
+    mend: `list its tools in "capabilities", and write rules that allow into the settings; or give it "isolation": "none"`,
   })),
   ISOLATION_CAPABILITY_INVALID: entry((d: { plugin: string; kind: string; value: string; problem: string }) => ({
     message: `Cannot give plugin ${quoted(d.plugin)} the capability ${d.kind} "${d.value}": ${d.problem}`,

@@ -36,8 +36,8 @@ export async function runCommand(outside: Outside, form: CommandForm): Promise<H
   if (expects !== undefined) {
     const { unexpectedFile } = await import("./hook-expect.ts")
     const changed = await unexpectedFile(form, expects, { cwd, env })
-    if (changed !== undefined)
-      return { failure: `"${changed}" is not as it was trusted; look at it and run "sous trust"` }
+    const mend = outside.source.origin.scope === "plugin" ? "sous packs install" : "sous trust"
+    if (changed !== undefined) return { failure: `"${changed}" is not as it was trusted; look at it and run "${mend}"` }
   }
   try {
     if (files.input) await writeFile(files.input.path, files.input.text, { mode: 0o600 })

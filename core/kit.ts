@@ -6,7 +6,7 @@
 
 import { type Clock, createClock } from "./clock.ts"
 import type { PluginReport, RunEvent } from "./event.ts"
-import { createGenerations, type Generations } from "./generation.ts"
+import type { Generations } from "./generation.ts"
 import type { HookEvent } from "./hook.ts"
 import type { HookSource } from "./hook-source.ts"
 import { createNotices, type Notices } from "./notice.ts"
@@ -16,7 +16,7 @@ import type { Plugin, PluginEntry } from "./plugin.ts"
 import { agent } from "./recipe/declare.ts"
 import { recipe as build } from "./recipe/recipe.ts"
 import type { Registry } from "./registry.ts"
-import { openPlugins, type Reload, type Reloaded, reloadPlugins } from "./reload.ts"
+import { openPlugins, type Reload, type Reloaded } from "./reload.ts"
 import type { Explained, ExplainedCall } from "./run-explain.ts"
 import type { HookTrial, SamplePayload } from "./run-hook-test.ts"
 import type { RunPermissions } from "./run-permission.ts"
@@ -162,21 +162,17 @@ export interface KitParts {
 /** Registers the plugins and freezes. Throws a SousError when a plugin that guards something cannot be set up. */
 export async function createKit(given: KitOptions): Promise<Kit> {
   const home = given.home ?? homeFolder(given.env)
-  let options: KitOptions = home === undefined ? given : { ...given, home }
-  let settings = options.settings ?? mergeSettings([])
+  const options: KitOptions = home === undefined ? given : { ...given, home }
   const ending = new AbortController()
-  const clock = options.clock ?? createClock()
-  const state = options.state ?? stateFolderFor(options.env, options.home)
-  const notices = createNotices()
-  const base = { clock, state, notices, signal: ending.signal }
-  const { generation, warnings } = await openPlugins({ ...base, settings, options })
-  options = { ...options, warnings: [...(options.warnings ?? []), ...warnings] }
-  const generations = createGenerations(generation, notices.tellFault)
-  /** As it is at this moment. */
-  const parts = (): KitParts => {
-    const { registry, reports } = generations.current
-    return { ...base, registry, reports: [...(options.reports ?? []), ...reports()], settings, options, generations }
-  }
+  const plugins = await openPlugins({
+    settings: options.settings ?? mergeSettings([]),
+    options,
+    clock: options.clock ?? createClock(),
+    state: options.state ?? stateFolderFor(options.env, options.home),
+    notices: createNotices(),
+    signal: ending.signal,
+  })
+  const { parts } = plugins
   const running = new Set<Promise<unknown>>()
   const start = <O>(recipe: Recipe<any, O>, runOptions: StartOptions): Run<O> => {
     const run = startRun(parts(), recipe, runOptions)
@@ -184,7 +180,6 @@ export async function createKit(given: KitOptions): Promise<Kit> {
     running.add(settled)
     return run
   }
-  let reloading: Promise<unknown> = Promise.resolve()
   return {
     run: (recipe, runOptions = {}) => start(recipe, runOptions),
     prompt: (text, promptOptions = {}) =>
@@ -195,31 +190,18 @@ export async function createKit(given: KitOptions): Promise<Kit> {
       await (await import("./run-permission.ts")).listPermissions(parts(), runOptions),
     testHooks: async (event, payload, runOptions = {}) =>
       await (await import("./run-hook-test.ts")).testHooks(parts(), event, payload, runOptions),
-    tool: (name) => generations.current.registry.tools.get(name),
-    recipe: (name) => generations.current.registry.recipes.find((one) => one.name === name),
+    tool: (name) => parts().registry.tools.get(name),
+    recipe: (name) => parts().registry.recipes.find((one) => one.name === name),
     describe: () => describe(parts()),
-    tellStray: (error, { isException = false } = {}) =>
-      notices.tellStray(error, { units: generations.current.units, isException }),
-    reload(next) {
-      const done = reloading.then(async () => {
-        const reloaded = await reloadPlugins(parts(), next)
-        if (!reloaded.ok) return reloaded
-        options = {
-          ...options,
-          ...(next.hooks && { hooks: next.hooks }),
-          ...(next.reports && { reports: next.reports }),
-        }
-        settings = next.settings ?? settings
-        return reloaded
-      })
-      reloading = done.catch(() => {})
-      return done
+    reload: plugins.reload,
+    tellStray: (error, { isException = false } = {}) => {
+      const { notices, generations } = parts()
+      return notices.tellStray(error, { units: generations.current.units, isException })
     },
     async close() {
       ending.abort(new Error("The kit was closed"))
       await Promise.all(running)
-      await reloading
-      await generations.close()
+      await plugins.close()
     },
   }
 }

@@ -1,8 +1,8 @@
 /**
  * A program that stays → its pipes: what it prints, and channels on descriptors 3 and up that go both ways.
  *
- * Invariant: it leads a process group of its own, which is gone when `ended` settles; while nobody waits for it, it keeps
- * nothing alive.
+ * Invariant: it leads a process group of its own, which is gone when `ended` settles, and also when this process is killed
+ * and can do nothing about it any more. While nobody waits for it, it keeps nothing alive.
  */
 import type { ChildProcess } from "node:child_process"
 import type { Socket } from "node:net"
@@ -44,13 +44,30 @@ export async function startChannelProcess(
   // A pipe whose other end is gone is told by the end of the process.
   for (const socket of [stdout, stderr, ...channels]) socket.on("error", () => {}).unref()
   child.unref()
+  const guard = startGuard(spawn, child.pid!)
   const ended = endOf(child).then(async (end) => {
     await group.endOrphans()
     group.forget()
+    guard.kill("SIGKILL")
     for (const socket of channels) socket.destroy()
     return end
   })
   return { pid: child.pid!, stdout, stderr, channels, ended, kill: () => group.end() }
+}
+
+/** Waits for the end of this process, which closes its input, and then ends the group. Where there is no shell: nothing. */
+function startGuard(spawn: typeof import("node:child_process").spawn, pid: number): ChildProcess {
+  const wait = `read -r line; kill -KILL -- -${pid} 2>/dev/null`
+  const guard = spawn("/bin/sh", ["-c", wait], {
+    cwd: "/",
+    env: {},
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  })
+  guard.on("error", () => {}).unref()
+  const { stdin } = guard as { stdin: Socket | null }
+  stdin?.on("error", () => {}).unref()
+  return guard
 }
 
 function endOf(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {

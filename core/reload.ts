@@ -6,10 +6,11 @@
  */
 import { isSousError, type SousError } from "./error.ts"
 import type { PluginReport } from "./event.ts"
-import { checkGuards, createGeneration, type Generation } from "./generation.ts"
+import { checkGuards, createGeneration, createGenerations, type Generation } from "./generation.ts"
 import type { HookSource } from "./hook-source.ts"
 import type { KitOptions, KitParts } from "./kit.ts"
 import type { Plugin, PluginEntry } from "./plugin.ts"
+import { given } from "./settings/given.ts"
 import type { EffectiveSettings } from "./settings/merge.ts"
 
 /** What takes the place of the plugins that are there. */
@@ -28,10 +29,53 @@ export interface Reload {
 /** What came of it; the fault is why everything is as it was. */
 export type Reloaded = { ok: true; plugins: PluginReport[] } | { ok: false; fault: SousError }
 
-type Base = Pick<KitParts, "settings" | "options" | "notices" | "state" | "clock">
+type Base = Omit<KitParts, "registry" | "reports" | "generations">
 
-/** The first generation of a kit, with one warning for each thing that is odd about it. Throws a SousError. */
-export async function openPlugins(base: Base): Promise<{ generation: Generation; warnings: string[] }> {
+/** The plugins of a kit while it is open. */
+export interface KitPlugins {
+  /** As it is at this moment, for a run that starts or a question. */
+  parts(): KitParts
+  /** One after the other. */
+  reload(next: Reload): Promise<Reloaded>
+  /** Ends every plugin; rejects with the first of their faults. */
+  close(): Promise<void>
+}
+
+/** Registers the first generation. Throws the SousError of a plugin that nothing starts without. */
+export async function openPlugins(first: Base): Promise<KitPlugins> {
+  const { generation, warnings } = await createFirst(first)
+  const generations = createGenerations(generation, first.notices.tellFault)
+  const all = [...(first.options.warnings ?? []), ...warnings]
+  let base: Base = { ...first, options: { ...first.options, warnings: all } }
+  const parts = (): KitParts => {
+    const { registry, reports } = generations.current
+    return { ...base, registry, reports: [...(base.options.reports ?? []), ...reports()], generations }
+  }
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    parts,
+    reload(next) {
+      const done = last.then(async () => {
+        const reloaded = await replacePlugins(parts(), next)
+        if (reloaded.ok)
+          base = { ...base, settings: next.settings ?? base.settings, options: changed(base.options, next) }
+        return reloaded
+      })
+      last = done.catch(() => {})
+      return done
+    },
+    async close() {
+      await last
+      await generations.close()
+    },
+  }
+}
+
+function changed(options: KitOptions, { hooks, reports }: Reload): KitOptions {
+  return { ...options, ...given({ hooks, reports }) }
+}
+
+async function createFirst(base: Base): Promise<{ generation: Generation; warnings: string[] }> {
   const generation = await createGeneration(base.options.plugins.map(toEntry), generationOptions(base))
   try {
     return { generation, warnings: await recall(generation, base) }
@@ -42,7 +86,7 @@ export async function openPlugins(base: Base): Promise<{ generation: Generation;
 }
 
 /** Builds the next generation beside the current one and, when it is as good, puts it in its place. */
-export async function reloadPlugins(parts: KitParts, next: Reload): Promise<Reloaded> {
+async function replacePlugins(parts: KitParts, next: Reload): Promise<Reloaded> {
   const { generations, notices } = parts
   const before = generations.current
   const base = { ...parts, settings: next.settings ?? parts.settings }
@@ -102,8 +146,8 @@ function isPlaced({ from, name, identity }: PluginEntry): boolean {
   return from !== name || identity !== undefined
 }
 
-function toEntry(given: KitOptions["plugins"][number]): PluginEntry {
-  if (typeof given === "object" && given !== null && "tier" in given) return given
-  const name = String((given as Plugin | null)?.name ?? "?")
-  return { plugin: given as Plugin, name, from: name, tier: "in-process" }
+function toEntry(one: KitOptions["plugins"][number]): PluginEntry {
+  if (typeof one === "object" && one !== null && "tier" in one) return one
+  const name = String((one as Plugin | null)?.name ?? "?")
+  return { plugin: one as Plugin, name, from: name, tier: "in-process" }
 }

@@ -9,18 +9,17 @@ import { isSousError } from "./error.ts"
 import type { Generation, Held } from "./generation.ts"
 import type { KitParts } from "./kit.ts"
 import type { Registry } from "./registry.ts"
+import type { OpenModels } from "./run-model.ts"
 import type { RunRules } from "./run-rule.ts"
-import type { AgentDefinition } from "./tool.ts"
+import type { Recipe } from "./step.ts"
 
 /** What another generation is taken over into. */
 export interface TakeTarget {
   engine(): Engine
   rules: RunRules
-  /** Those of the recipe. */
-  agents: readonly AgentDefinition[]
+  recipe: Pick<Recipe<any, any, any>, "agents">
+  opened: OpenModels
   canAsk(registry: Registry): boolean
-  /** True for plugins that gave a model which the run has open. */
-  hasModelOf(registry: Registry, next: Registry): boolean
 }
 
 /** Makes the plugins of a run, which are those that are held for it; `close` lets go of them when the run is over. */
@@ -47,7 +46,7 @@ export function createRunPlugins({ generations }: KitParts, first: Held, target:
       const before = held
       held = generations.hold()
       age++
-      if (target.hasModelOf(before.generation.registry, next.registry)) kept.push(before)
+      if (hasModelOf(target.opened, before.generation.registry, next.registry)) kept.push(before)
       else before.release()
     },
     hold() {
@@ -67,8 +66,13 @@ function useRegistry(engine: Engine, target: TakeTarget, registry: Registry): vo
   engine.hooks.replace(registry.hooks)
   engine.registry = registry
   engine.rules = rules
-  engine.agents = [...registry.agents, ...target.agents]
+  engine.agents = [...registry.agents, ...(target.recipe.agents ?? [])]
   engine.canAsk = target.canAsk(registry)
+}
+
+/** A model that the run has open is of the older plugins only. */
+function hasModelOf({ providers }: OpenModels, before: Registry, next: Registry): boolean {
+  return [...providers].some((one) => before.models.includes(one) && !next.models.includes(one))
 }
 
 function tell(engine: Engine, error: unknown): void {

@@ -27,24 +27,21 @@ export async function judgeForHook(engine: Engine, question: HookQuestion): Prom
   const model = question.model ?? engine.autoModel
   // What fires a hook may be the taking over of changed settings itself: nothing in here waits for that.
   const own = { hooks: { value: createHookRunner([], engine) }, refresh: { value: () => undefined } }
-  const outcome = await runAgent(
-    Object.create(engine, own) as Engine,
-    {
-      step: {
-        kind: "agent",
-        prompt,
-        system: SYSTEM,
-        tools: looksAround ? reading.map(({ name }) => name) : [],
-        output: JUDGEMENT,
-        mode: "dontAsk",
-        maxTurns: looksAround ? MOST_TURNS.agent : MOST_TURNS.prompt,
-        ...(model === undefined ? {} : { model }),
-      },
-      path: from.agent?.step ?? "",
-      spend: engine.spend,
-      signal,
+  const outcome = await runAgent(Object.create(engine, own) as Engine, {
+    step: {
+      kind: "agent",
+      prompt,
+      system: SYSTEM,
+      tools: looksAround ? reading.map(({ name }) => name) : [],
+      output: JUDGEMENT,
+      mode: "dontAsk",
+      maxTurns: looksAround ? MOST_TURNS.agent : MOST_TURNS.prompt,
+      ...(model === undefined ? {} : { model }),
     },
-  )
+    path: from.agent?.step ?? "",
+    spend: engine.spend,
+    signal,
+  })
   if (!outcome.result.ok) throw new Error(`the model that was asked gave no answer: ${outcome.result.error}`)
   return outcome.result.value as HookJudgement
 }

@@ -6,8 +6,7 @@
 import type { Engine } from "./engine.ts"
 import { SousError } from "./error.ts"
 import type { KitParts } from "./kit.ts"
-import type { RuleSource } from "./permission/decision.ts"
-import type { RuleSet } from "./permission/rule.ts"
+import type { RunRules } from "./run-rule.ts"
 import type { LoadedSettings } from "./settings/load.ts"
 import { type SettingsReload, watchSettings } from "./settings/watch.ts"
 
@@ -16,7 +15,7 @@ export interface RefreshTarget {
   kit: KitParts
   engine(): Engine
   /** Compiles the rules of the run anew, with these in the place of the settings'. Throws PERMISSION_RULE_INVALID. */
-  compile(rules: readonly RuleSource[]): RuleSet
+  compile: RunRules["compile"]
 }
 
 /** Makes the look that an engine takes before calls are decided. */

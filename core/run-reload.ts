@@ -9,12 +9,19 @@ import { isSousError, SousError } from "./error.ts"
 import type { HookPayloads } from "./hook.ts"
 import type { HookSource } from "./hook-source.ts"
 import type { RuleSource } from "./permission/decision.ts"
+import { NO_GRANTS } from "./permission/grant.ts"
 import { hookPlace } from "./recipe/context.ts"
 import { registerSources } from "./registry.ts"
 import { hookFiles } from "./run-place.ts"
 import type { RefreshTarget } from "./run-refresh.ts"
 import type { LoadedSettings } from "./settings/load.ts"
-import { mergeSettings, rankSources, type SettingsScope, type SettingsSource } from "./settings/merge.ts"
+import {
+  mergeSettings,
+  rankSources,
+  SETTINGS_SCOPES,
+  type SettingsScope,
+  type SettingsSource,
+} from "./settings/merge.ts"
 import {
   type ChangedScope,
   changedScopes,
@@ -78,12 +85,17 @@ async function readAgain(
     string,
     SettingsSource | undefined
   >
+  // What a person said yes to counts for the run; who may come in is said by `tighten`.
+  let { isTrusted: trust } = reload.loaded.trust
   for (;;) {
     try {
-      const trusted = reload.loaded.trust.isTrusted ? { trust: true } : {}
-      const fresh = await reload.load({ instead, load: undefined, ...trusted })
+      const fresh = await reload.load({ instead, load: undefined, trust })
       return { fresh: withGone(fresh, before, faults), faults }
     } catch (error) {
+      if (trust && isSousError(error) && error.code.startsWith("TREE_")) {
+        trust = false
+        continue
+      }
       const file = isSousError(error) ? (error.details as { file?: unknown }).file : undefined
       if (typeof file !== "string" || instead.has(file)) throw error
       faults.set(file, error as SousError)
@@ -104,7 +116,12 @@ function withGone(fresh: LoadedSettings, before: LoadedSettings, faults: Faults)
   if (gone.length === 0) return fresh
   const kept = before.sources.filter(({ file }) => gone.some((one) => one.file === file))
   const sources = rankSources([...fresh.sources, ...kept])
-  return { ...fresh, sources, files: [...fresh.files, ...gone], settings: mergeSettings(sources) }
+  const { rules } = fresh.settings.permissions
+  // Packs have rules that no source of settings has.
+  const others = rules.filter(({ scope }) => !SETTINGS_SCOPES.some((one) => one === scope))
+  const settings = mergeSettings(sources)
+  const permissions = { ...settings.permissions, rules: [...settings.permissions.rules, ...others] }
+  return { ...fresh, sources, files: [...fresh.files, ...gone], settings: { ...settings, permissions } }
 }
 
 /** The name of a scope in the claude-code protocol. */
@@ -152,7 +169,8 @@ async function apply(engine: Engine, { target, state, tightened, faults }: Appli
   const isUseful = (rule: RuleSource) => attempt(rule.file, faults, () => target.compile([rule]))
   const isWhole = attempt("", new Map(), () => target.compile(tightened.added))
   const rules = isWhole ? next.rules : next.rules.filter((rule) => !tightened.added.includes(rule) || isUseful(rule))
-  engine.rules = target.compile([...state.others, ...rules])
+  engine.rules = target.compile([...state.others, ...rules], next)
+  if (next.managedRulesOnly) engine.grants = NO_GRANTS
   const added = next.hooks.slice(state.now.hooks.length).filter((hook) => {
     const registered = registerSources([hook]).map((one) => ({ ...one, onlyGuards: true as const }))
     return attempt(hook.origin.file, faults, () => engine.hooks.add(registered))

@@ -59,7 +59,7 @@ export function compileRunRules(
 /** The rules of one run, whose settings may change. */
 export interface RunRules {
   /** Compiles all of them, with these in the place of those that the settings had. Throws PERMISSION_RULE_INVALID. */
-  compile(settings: readonly RuleSource[]): RuleSet
+  compile(settings: readonly RuleSource[], options?: { managedRulesOnly?: boolean }): RuleSet
   /** What was compiled last, with the rules and tools of other plugins. Throws PERMISSION_RULE_INVALID. */
   recompile(registry: KitParts["registry"]): RuleSet
   /** What was compiled last, and more. Throws PERMISSION_RULE_INVALID. */
@@ -86,12 +86,13 @@ export function createRunRules(
         throw error
       }
     },
-    compile(rules) {
+    compile(rules, { managedRulesOnly = false } = {}) {
       const { settings } = kit
+      const permissions = { ...settings.permissions, rules: [...rules] }
       now = {
         ...kit,
         registry: now.registry,
-        settings: { ...settings, permissions: { ...settings.permissions, rules: [...rules] } },
+        settings: { ...settings, permissions: managedRulesOnly ? { ...permissions, managedRulesOnly } : permissions },
       }
       return compileNow([])
     },

@@ -11,7 +11,7 @@ import { SousError } from "./error.ts"
 import { EVENT_VERSION, type EventBody, type RunEvent } from "./event.ts"
 import type { Held } from "./generation.ts"
 import { missedTools } from "./hook-match.ts"
-import { createHookRunner, type HookJudgement, type HookQuestion } from "./hook-runner.ts"
+import { createHookRunner, type HookJudgement, type HookQuestion, type HookSurroundings } from "./hook-runner.ts"
 import type { KitParts, Run, RunOptions } from "./kit.ts"
 import type { Model } from "./model.ts"
 import { within } from "./patience.ts"
@@ -27,7 +27,7 @@ import { createRunPlugins } from "./run-generation.ts"
 import { openProjectGrants } from "./run-grant.ts"
 import { startMode } from "./run-mode.ts"
 import { modelsOf, type OpenModels } from "./run-model.ts"
-import { findPlaces } from "./run-place.ts"
+import { findPlaces, type RunPlaces } from "./run-place.ts"
 import { createRefresh } from "./run-refresh.ts"
 import { createRunRules } from "./run-rule.ts"
 import { createRunFolder } from "./session/store.ts"
@@ -129,43 +129,30 @@ async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: Open
   })
 }
 
-async function openWith(
-  kit: KitParts,
-  recipe: Recipe<any, any>,
-  options: OpenOptions & { held: Held },
-): Promise<Opened> {
+type HeldOptions = OpenOptions & { held: Held }
+
+async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOptions): Promise<Opened> {
   const { settings, clock, registry } = kit
   const start = startMode(settings, options.mode)
   const places = await findPlaces(kit)
   const { cwd, roots } = places
   const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
-  const granted = await openProjectGrants(kit, places)
-  const ruled = { ...options, places, rules: [...(options.rules ?? []), ...granted.rules] }
-  const rules = createRunRules(kit, recipe, ruled)
+  const { granted, rules } = await openRules(kit, recipe, { ...options, places })
   const cleanups: (() => void | Promise<void>)[] = []
   const opened: OpenModels = { models: new Map(), providers: new Set() }
-  const plugins = createRunPlugins(kit, options.held, {
-    engine: () => engine,
-    rules,
-    agents: recipe.agents ?? [],
-    canAsk: (fresh) => canAsk(fresh, hooks, options),
-    hasModelOf: (old, fresh) =>
-      [...opened.providers].some((one) => old.models.includes(one) && !fresh.models.includes(one)),
-  })
+  const follow = { engine: () => engine, recipe, rules, opened, canAsk: (r: Registry) => canAsk(r, hooks, options) }
+  const plugins = createRunPlugins(kit, options.held, follow)
   const emit = createEmitter(id, clock, options.tell)
-  const { env, secrets, childEnv } = environmentOf(kit, id, options)
+  const environment = environmentOf(kit, id, options)
   const hooks = [...registry.hooks, ...registerSources(kit.options.hooks ?? [])]
-  const at = { projectDir: kit.options.projectDir ?? cwd, folder, childEnv, env }
-  const outside = { ...at, judge: (question: HookQuestion) => judge(engine, question) }
+  const telling = { emit, clock, signal: options.signal, secrets: environment.secrets }
+  const outside = outsideOf(kit, { cwd, folder, ...environment }, () => engine)
   const engine: Engine = {
     runId: id,
     folder,
     places,
-    cwd,
-    roots,
-    env,
-    childEnv,
-    secrets,
+    ...{ cwd, roots },
+    ...environment,
     clock,
     signal: options.signal,
     registry,
@@ -176,12 +163,11 @@ async function openWith(
     plugins,
     mode: start.mode,
     barredModes: settings.permissions.barredModes,
-    hooks: createHookRunner(hooks, { emit, signal: options.signal, clock, secrets, outside }),
+    hooks: createHookRunner(hooks, { ...telling, outside }),
     spend: createRunSpend(kit, recipe, options),
     limits: limitsOf(kit, options),
-    ...modelsOf(kit, recipe, { ...options, env, opened, registry: () => engine.registry }),
-    approve: async () => undefined,
-    offerPlanMode: options.offerPlanMode,
+    ...modelsOf(kit, recipe, { ...options, env: environment.env, opened, registry: () => engine.registry }),
+    ...{ approve: async () => undefined, offerPlanMode: options.offerPlanMode },
     canAsk: canAsk(registry, hooks, options),
     grants: settings.permissions.managedRulesOnly ? NO_GRANTS : createGrants(clock),
     breaker: createRunBreaker(settings, options),
@@ -200,6 +186,13 @@ async function openWith(
   }
 }
 
+/** The rules of a run, and what was granted to its project. */
+async function openRules(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions & { places: RunPlaces }) {
+  const granted = await openProjectGrants(kit, options.places)
+  const rules = createRunRules(kit, recipe, { ...options, rules: [...(options.rules ?? []), ...granted.rules] })
+  return { granted, rules }
+}
+
 function environmentOf({ settings, options: { env } }: KitParts, id: string, options: OpenOptions) {
   const all = { ...env, ...settings.env }
   const pass = options.flags?.allow?.env ?? []
@@ -214,9 +207,15 @@ function createRunBreaker({ permissions }: KitParts["settings"], { ask, offerPla
   })
 }
 
-async function judge(engine: Engine, question: HookQuestion): Promise<HookJudgement> {
-  const { judgeForHook } = await import("./run-hook.ts")
-  return await judgeForHook(engine, question)
+/** What external hooks are given. */
+function outsideOf(
+  { options: { projectDir } }: KitParts,
+  { cwd, folder, childEnv, env }: Pick<Engine, "cwd" | "folder" | "childEnv" | "env">,
+  engine: () => Engine,
+): HookSurroundings {
+  const judge = async (question: HookQuestion): Promise<HookJudgement> =>
+    await (await import("./run-hook.ts")).judgeForHook(engine(), question)
+  return { projectDir: projectDir ?? cwd, folder, childEnv, env, judge }
 }
 
 /** A hook that answers, or a classifier, is somebody to ask as well. */

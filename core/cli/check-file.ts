@@ -95,6 +95,12 @@ async function checkKind(file: string, { kind, text, document, ground }: Opened)
       return await checkRecipe(file, ground)
     case "pack":
       return await checkFolder(/plugin\.json$/.test(file) ? dirname(dirname(file)) : dirname(file))
+    case "unknown": {
+      const mend = "name it as what it is: settings.json, x.hooks.json, .mcp.json, sous.pack.yaml, x.permissions.yaml"
+      return {
+        findings: [{ level: "error", file, line: 1, column: 1, what: "", problem: "nothing tells what it is", mend }],
+      }
+    }
     case "lock":
       await (await import("../pack/lock.ts")).readLock(file)
       return {}
@@ -114,13 +120,14 @@ async function checkSettings(
   const { checkSettingsFile } = await import("./check-settings.ts")
   const isSettings = kind.kind === "settings"
   const scope = isSettings ? kind.scope : "project"
-  const found = await checkSettingsFile({ file, text, form: isSettings ? kind.form : "hooks", scope })
+  const isPlugin = !isSettings && kind.ofPlugin
+  const found = await checkSettingsFile({ file, text, form: isSettings ? kind.form : "hooks", scope, isPlugin })
   const foreign = isSettings ? [] : await foreignFindings(file, text, ground)
   const project = projectOf(file)
   return {
     ...found,
     findings: foreign.length > 0 ? [...foreign, ...found.findings.filter(isNotForeign)] : found.findings,
-    ofPlugin: !isSettings && kind.ofPlugin,
+    ofPlugin: isPlugin,
     ...(project === undefined ? {} : { project }),
   }
 }

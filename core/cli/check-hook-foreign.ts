@@ -82,11 +82,27 @@ export function foreignHooks(value: unknown, tools: Iterable<Tool>): ForeignHook
     if (event === undefined) continue
     return { program, example: { event, here: exampleOf(events[event]!, handlers, tools) } }
   }
+  const example = ownExample(value.hooks)
   if (hasKey(handlers, /^(?:bash|powershell|timeoutSec)$/) || (value.version !== undefined && isFlat(entries)))
-    return { program: "Copilot", example: undefined }
+    return { program: "Copilot", example }
   const isCodex = hasKey(handlers, /^(?:commandWindows|command_windows|additionalContextLimit)$/)
   if (isCodex || entries.some((entry) => isFields(entry) && entry.matcher === null))
-    return { program: "Codex", example: undefined }
+    return { program: "Codex", example }
+  return undefined
+}
+
+/** An event that has the same name here. */
+function ownExample(hooks: Fields): ForeignHooks["example"] {
+  for (const [event, entries] of Object.entries(hooks)) {
+    const [entry] = Array.isArray(entries) ? entries : []
+    const [handler] = isFields(entry) && Array.isArray(entry.hooks) ? entry.hooks : [entry]
+    if (!Object.hasOwn(HOOKS, event) || !isFields(handler)) continue
+    const command = handler.command ?? handler.bash
+    if (typeof command !== "string") continue
+    const { type } = handler
+    const own = isFields(entry) && "hooks" in entry ? { hooks: [{ type: type ?? "command", command }] } : { command }
+    return { event, here: JSON.stringify({ [event]: [own] }) }
+  }
   return undefined
 }
 

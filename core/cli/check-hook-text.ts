@@ -78,9 +78,10 @@ const ROWS: readonly Row[] = [
         problem: "$CLAUDE_PLUGIN_ROOT is set for hooks of a plugin alone",
         mend: "write $CLAUDE_PROJECT_DIR, or a path",
       }
-    const names = [...new Set(missing)].map((one) => `$${one}`).join(", ")
+    const names = [...new Set(missing)].map((one) => `$${one}`)
     const mend = "read the event from stdin: jq -r .tool_input.file_path, or the JSON in $CLAUDE_TOOL_INPUT"
-    return { problem: `${names} is set by nobody, so it is empty`, mend }
+    const are = names.length === 1 ? "is set by nobody, so it is empty" : "are set by nobody, so they are empty"
+    return { problem: `${names.join(", ")} ${are}`, mend }
   },
   function alwaysWell({ source, text }) {
     const spec: HookSpec = HOOKS[source.event]
@@ -102,11 +103,21 @@ const ROWS: readonly Row[] = [
   function relativeScript({ source, form }) {
     if (source.dialect !== "claude-code") return undefined
     const base = "/\u0001"
-    const [file] = filesOf(form, { cwd: base, env: {} }).filter((one) => one.startsWith(`${base}/`))
+    const [file] = filesOf(form, { cwd: base, env: { HOME: "/home" } }).filter((one) => one.startsWith(`${base}/`))
     if (file === undefined) return undefined
     const path = file.slice(base.length + 1)
     const problem = `"${path}" is looked for where the agent stands, which moves with every cd`
     return { problem, mend: `write "$CLAUDE_PROJECT_DIR"/${path}` }
+  },
+  function oneMachine({ source, text }) {
+    const [found] =
+      /(?<=^|[\s"'=])\/(?:mnt\/[a-z]|Users\/[^/\s"']+|home\/[^/\s"']+|Volumes\/[^/\s"']+)\/[^\s"']*/.exec(text) ?? []
+    if (found === undefined || source.origin.scope === "user" || source.origin.scope === "managed") return undefined
+    return {
+      level: "note",
+      problem: `it names a path of one machine, ${found}`,
+      mend: "write it from $CLAUDE_PROJECT_DIR",
+    }
   },
   function unquoted({ form }) {
     const bare = form.args === undefined ? form.command.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '""') : ""
@@ -119,7 +130,7 @@ const ROWS: readonly Row[] = [
   },
   function unpinned({ text }) {
     const runner =
-      /\b(npx|bunx|pnpm dlx|yarn dlx|uvx|pipx run)\s+((?:-\S+\s+)*)((?:@[\w.-]+\/)?[A-Za-z][\w.-]*)(@[\w.^~*-]+)?/
+      /\b(npx|bunx|pnpm dlx|yarn dlx|uvx|pipx run)\s+((?:-\S+\s+)*)((?:@[\w.-]+\/)?[A-Za-z][\w.-]*)(@[\w.^~*-]+)?(?=[\s;&|"')]|$)/
     const [, program, flags = "", name, version] = runner.exec(text) ?? []
     if (program === undefined || name === undefined) return undefined
     const asks = /^(?:npx)$/.test(program) && !/(?:^|\s)(?:-y|--yes)(?=\s|$)/.test(flags)

@@ -1,8 +1,8 @@
 /**
  * A file's name and content → what it is, ours or another program's.
  *
- * Invariant: the name counts where only one kind of file has it; else what stands in it; what nothing tells is a recipe,
- * as a file that was named to a command that checks recipes.
+ * Invariant: the name counts where only one kind of file has it; else what stands in it; YAML of which
+ * nothing tells is a recipe, and so is a file without an ending.
  */
 import { basename } from "node:path"
 import { FOREIGN_GUARDS, FOREIGN_KEYS } from "../settings/claude-keys.ts"
@@ -13,7 +13,7 @@ import { settingsSchema } from "../settings/schema.ts"
 export type FileKind =
   | { kind: "settings"; form: "own" | "claude"; scope: SettingsScope }
   | { kind: "hooks"; ofPlugin: boolean }
-  | { kind: "pack" | "table" | "recipe" | "code" | "mcp" | "opencode" | "goose" | "lock" }
+  | { kind: "pack" | "table" | "recipe" | "code" | "mcp" | "opencode" | "goose" | "lock" | "unknown" }
 
 /** What is said of each. */
 export const KIND_WORDS: Readonly<Record<Exclude<FileKind["kind"], "settings" | "hooks">, string>> = {
@@ -25,6 +25,7 @@ export const KIND_WORDS: Readonly<Record<Exclude<FileKind["kind"], "settings" | 
   opencode: "settings of opencode",
   goose: "a recipe of goose",
   lock: "a lock file of packs",
+  unknown: "nothing that is read here",
 }
 
 /** In words. */
@@ -86,7 +87,9 @@ function kindByContent(path: string, value: unknown): FileKind | undefined {
   if (/\.ya?ml$/.test(path) && has("title") && has("instructions", "prompt")) return { kind: "goose" }
   if (has("apiVersion") && has("plugins", "recipes", "capabilities", "skills", "agents")) return { kind: "pack" }
   if (isHooksOnly(keys) && !/settings/.test(basename(path))) return { kind: "hooks", ofPlugin: usesPluginRoot(value) }
-  return isSettings(keys) ? settings(formOf(value), path, undefined) : undefined
+  if (isSettings(keys)) return settings(formOf(value), path, undefined)
+  if (!/\.jsonc?$|\.example$/.test(path)) return undefined
+  return /settings/.test(basename(path)) ? settings("claude", path, undefined) : { kind: "unknown" }
 }
 
 function isHooksOnly(keys: readonly string[]): boolean {

@@ -79,7 +79,8 @@ function checkVariable(path: Path, text: unknown, say: Say): void {
     say(path, problem, { level: "warning", mend: `write \${${name}}, and set it in the environment` })
   }
   const [, expanded] = /\$\{(?:env:)?([A-Z_][A-Z0-9_]*)(?::-[^}]*)?\}/.exec(text) ?? []
-  if (expanded !== undefined) say(path, `it comes from the variable ${expanded} of the environment`)
+  if (expanded !== undefined && expanded !== "CLAUDE_PLUGIN_ROOT")
+    say(path, `it comes from the variable ${expanded} of the environment`)
 }
 
 function checkWords(words: readonly string[], path: Path, say: Say): void {
@@ -87,7 +88,8 @@ function checkWords(words: readonly string[], path: Path, say: Say): void {
   const machine = words.find((word) => /^[A-Za-z]:[\\/]|^\/(?:Users|home|Volumes|mnt\/[a-z])\//.test(word))
   if (machine !== undefined)
     say(path, `it names a path of one machine, ${machine}`, { mend: "write it relative, or by a variable" })
-  const [, program, name, version] = /^(npx|bunx|uvx)\s+(?:-\S+\s+)*((?:@[\w.-]+\/)?[\w.-]+)(@\S+)?/.exec(text) ?? []
+  const [, program, name, version] =
+    /^(npx|bunx|uvx)\s+(?:-\S+\s+)*((?:@[\w.-]+\/)?[\w.-]+)(@\S+)?(?=\s|$)/.exec(text) ?? []
   if (program !== undefined && (version === undefined || version === "@latest"))
     say(path, `${program} runs whatever version of "${name}" is the newest`, {
       mend: `name the version: ${name}@1.2.3`,
@@ -120,7 +122,8 @@ export function checkOpencode(given: OtherFile, tools: Iterable<Tool>): Finding[
   for (const key of Object.keys(value)) {
     if (key === "$schema") continue
     if (key === "permission")
-      for (const one of permissionsOf(value[key], names)) say(one.path, one.problem, { mend: one.mend })
+      for (const one of permissionsOf(value[key], { names, servers: Object.keys(fieldsOf(value.mcp)) }))
+        say(one.path, one.problem, { mend: one.mend })
     else say([key], SAME_OPENCODE[key] ?? "nothing here has that name")
   }
   for (const [path, text] of textsIn(value, [])) {
@@ -139,11 +142,18 @@ interface Same {
   mend: string
 }
 
+interface OpencodeNames {
+  /** Of tools here, by the name in small letters. */
+  names: ReadonlyMap<string, string>
+  servers: readonly string[]
+}
+
 /** `{ "edit": "ask", "bash": { "git push": "deny" } }` as rules. */
-function permissionsOf(permission: unknown, names: ReadonlyMap<string, string>): Same[] {
+function permissionsOf(permission: unknown, { names, servers }: OpencodeNames): Same[] {
   return Object.entries(fieldsOf(permission)).flatMap(([key, value]): Same[] => {
-    const tool =
-      names.get(key) ?? (key === "task" ? "Agent" : key.includes("_") ? `mcp__${key.replace("_", "__")}` : undefined)
+    const server = servers.find((one) => key.startsWith(`${one}_`))
+    const ofServer = server === undefined ? undefined : `mcp__${server}__${key.slice(server.length + 1)}`
+    const tool = names.get(key) ?? (key === "task" ? "Agent" : ofServer)
     const entries = isFields(value) ? Object.entries(value) : [["", value] as const]
     return entries.map(([pattern, behavior]) => {
       const path = ["permission", key, ...(isFields(value) ? [pattern] : [])]
@@ -167,8 +177,8 @@ function ruleOf(tool: string, pattern: string): string | undefined {
 }
 
 const SAME_GOOSE: Readonly<Record<string, string>> = {
-  activities: "suggestions for its screen have no equivalent",
-  author: "there is none; write it into the description",
+  activities: "nothing; they are suggestions for its screen",
+  author: "nothing; write it into the description",
   description: '"description"',
   extensions: "tools of an agent stand in its step, MCP servers in .mcp.json; none is started yet",
   instructions: 'a part of "prompt" in an agent step',

@@ -25,26 +25,41 @@ import type { Host } from "./host.ts"
 
 /** Looks at everything that a run started here would read. */
 export async function checkPlace(line: CommandLine, host: Host): Promise<CheckReport> {
-  const [cwd, home] = [await host.cwd(), homeFolder(host.env)]
-  const folders = scopeFolders({ cwd, env: host.env, home })
-  const found = await readFiles(filesOf({ folders, cwd, home, line }))
-  const elsewhere = hookFilesElsewhere(
-    cwd,
-    hookFilesOf(folders).map(({ file }) => file),
-  )
-  found.findings.push(...besideSettings(folders), ...elsewhere.map(notRead))
+  const { folders, cwd, found } = await openPlace(line, host)
+  const root = folders.root ?? cwd
   const start = await checkStart(line, host)
   const more = await checkMore(folders, { start, host })
   return {
     files: [...found.files, ...more.files],
     findings: [
       ...found.findings,
-      ...(await checkRulesHere(found, start, { host, cwd: folders.root ?? cwd })),
-      ...hooksHere(found, start, { host, cwd, root: folders.root ?? cwd }),
+      ...(await checkRulesHere(found, start, { host, cwd: root })),
+      ...hooksHere({ ...found, hooks: [...found.hooks, ...start.hooks] }, named(start), { host, cwd, root }),
       ...startFindings(start, found.findings),
       ...more.findings,
     ],
   }
+}
+
+function named({ tools, agents }: Start): { tools: string[]; agents: readonly string[] } {
+  return { tools: tools.map(({ name }) => name), agents }
+}
+
+/** The same of the files by themselves, without a start: their hooks, and not their rules. */
+export async function checkFilesHere(line: CommandLine, host: Host): Promise<CheckReport> {
+  const { folders, cwd, found } = await openPlace(line, host)
+  const tools = (await host.shippedPlugins()).flatMap(({ tools: list = [] }) => list.map(({ name }) => name))
+  const hooks = hooksHere(found, { tools, agents: [] }, { host, cwd, root: folders.root ?? cwd })
+  return { files: found.files, findings: [...found.findings, ...hooks] }
+}
+
+async function openPlace(line: CommandLine, host: Host) {
+  const [cwd, home] = [await host.cwd(), homeFolder(host.env)]
+  const folders = scopeFolders({ cwd, env: host.env, home })
+  const found = await readFiles(filesOf({ folders, cwd, home, line }))
+  const hooks = hookFilesOf(folders).map(({ file }) => file)
+  found.findings.push(...besideSettings(folders), ...hookFilesElsewhere(cwd, hooks).map(notRead))
+  return { folders, cwd, found }
 }
 
 interface PlacedFile {
@@ -160,12 +175,12 @@ async function checkRulesHere(
 
 function hooksHere(
   { hooks, variables }: Found,
-  start: Start,
+  { tools, agents }: { tools: readonly string[]; agents: readonly string[] },
   { host, cwd, root }: { host: Host; cwd: string; root: string },
 ): Finding[] {
-  return checkHooks([...hooks, ...start.hooks], {
-    tools: start.tools.map(({ name }) => name),
-    agents: start.agents,
+  return checkHooks(hooks, {
+    tools,
+    agents,
     surroundings: { cwd, projectDir: root, env: host.env },
     variables: new Set([...variables, ...Object.keys(host.env)]),
   })

@@ -25,6 +25,8 @@ export interface SettingsFile {
   text: string
   form: SettingsForm
   scope: SettingsScope
+  /** Hooks of a plugin of Claude Code, in which what is foreign is left out. */
+  isPlugin?: boolean
 }
 
 /** What was found in it. */
@@ -55,7 +57,12 @@ export async function checkSettingsFile(given: SettingsFile): Promise<SettingsFi
     }
     const opened = { ...given, document, value: document.value }
     const findings = form === "own" ? findFaults(file, document).map((fault) => findingOf(fault, file)) : []
-    const read = form === "own" ? hooksOf(opened) : form === "hooks" ? hookFile(opened) : await claudeParts(opened)
+    const read =
+      form === "own"
+        ? hooksOf(opened, opened.value.hooks)
+        : form === "hooks"
+          ? await hookFile(opened)
+          : await claudeParts(opened)
     return {
       findings: [...findings, ...read.findings, ...(form === "hooks" ? [] : oddSettings(opened))],
       rules: form === "hooks" ? [] : rulesOf(opened),
@@ -79,7 +86,7 @@ interface Read {
 }
 
 /** Each entry of `hooks` by itself, so that one which is wrong hides no other. */
-function hooksOf({ file, scope, document, value }: Opened, hooks: unknown = value.hooks): Read {
+function hooksOf({ file, scope, document }: Opened, hooks: unknown): Read {
   const read: Read = { findings: [], hooks: [] }
   if (!isFields(hooks)) return read
   for (const [event, entries] of Object.entries(hooks)) {
@@ -132,7 +139,7 @@ function alone(entry: unknown, index: number): unknown[] {
   return list
 }
 
-function hookFile(opened: Opened): Read {
+async function hookFile(opened: Opened): Promise<Read> {
   const { file, document, value } = opened
   const findings: Finding[] = []
   for (const key of Object.keys(value)) {
@@ -153,7 +160,8 @@ function hookFile(opened: Opened): Read {
       mend: 'write { "hooks": { … } }',
     })
   }
-  const read = hooksOf(opened)
+  const { hooks } = value
+  const read = opened.isPlugin ? await claudeParts({ ...opened, value: { hooks } }) : hooksOf(opened, hooks)
   return { ...read, findings: [...findings, ...read.findings] }
 }
 
@@ -180,7 +188,7 @@ async function claudePart(opened: Opened, value: Fields, read: Read): Promise<vo
       read.findings.push({ level: "note", ...place, what: `"${path}"`, problem: reason, mend: "" })
     }
     const found = hooksOf(opened, values.hooks)
-    read.hooks.push(...found.hooks)
+    read.hooks.push(...found.hooks, ...leftOutHooks(opened, value.hooks, values.hooks))
     read.findings.push(...found.findings)
   } catch (error) {
     if (!isSousError(error)) throw error
@@ -188,10 +196,23 @@ async function claudePart(opened: Opened, value: Fields, read: Read): Promise<vo
   }
 }
 
+/** Groups that are left out for their matcher, without it: their commands are looked at all the same. */
+function leftOutHooks(opened: Opened, written: unknown, kept: unknown): HookSource[] {
+  if (!isFields(written) || !isFields(kept)) return []
+  return Object.entries(written).flatMap(([event, entries]) => {
+    const list = kept[event]
+    if (!Array.isArray(entries) || !Array.isArray(list)) return []
+    const holes = entries.map((entry: unknown, index) => {
+      return list[index] === undefined && isFields(entry) ? { hooks: entry.hooks } : undefined
+    })
+    return hooksOf(opened, { [event]: holes }).hooks
+  })
+}
+
 /** The loader's sentence `"key" at file:1:2 is left out: problem; mend`, taken apart. */
 function toldOf(warning: string, file: string): Finding {
   const [, key, line, column, said = warning] = /^"(.*?)" at .*?:(\d+):(\d+) (.*)$/s.exec(warning) ?? []
-  const [problem = said, ...mends] = said.split(/; (?=(?:write|choose|remove) )/)
+  const [problem = said, ...mends] = said.replace(/^is /, "it is ").split(/; (?=(?:write|choose|remove) )/)
   const place = { file, line: Number(line ?? 1), column: Number(column ?? 1) }
   return { level: "warning", ...place, what: key === undefined ? "" : `"${key}"`, problem, mend: mends.join("; ") }
 }

@@ -117,7 +117,8 @@ export function matcherFinding(
   if (matcher === undefined || values === undefined || hook === undefined) return undefined
   try {
     const [compiled] = compileHooks([hook]).get(event)!
-    if (values.some(compiled!.matches) || mayFitLater(matcher, spec)) return undefined
+    // Where no value is known, only a run can tell.
+    if (values.length === 0 || values.some(compiled!.matches) || mayFitLater(matcher, spec)) return undefined
     return { level: "warning", problem: `its matcher "${matcher}" fits nothing here${hintFor(matcher, values)}` }
   } catch (error) {
     const { message, mend } = error as SousError
@@ -131,6 +132,7 @@ function mayFitLater(matcher: string, { matches }: HookSpec): boolean {
 }
 
 function hintFor(matcher: string, values: readonly string[]): string {
+  if (matcher === "mcp__") return ' (write "mcp__.*" for all tools of all servers)'
   if (/^mcp__[\w-]+$/.test(matcher)) return ` (write "${matcher}__.*" for all tools of that server)`
   const near = nearestName(matcher, values)
   return near === undefined ? "" : ` (did you mean "${near}"?)`

@@ -99,7 +99,7 @@ export function listHooks(kit: Kit, { loaded, cwd, host }: Session): { rows: Hoo
 }
 
 function rowOf(source: HookSource, problems: string[]): HookRow {
-  const { form, origin, suppressed: _, statusMessage: __, expects: ___, ...rest } = source
+  const { form, origin, suppressed: _, statusMessage: __, expects: ___, env: ____, ...rest } = source
   const suppressed = suppressionOf(source)
   return {
     ...rest,

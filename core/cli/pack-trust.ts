@@ -3,10 +3,9 @@
  *
  * Invariant: a project that was not trusted before is not trusted after, nor is one in which anything else has changed.
  */
-import { relative } from "node:path"
-import { printsOf, saveTrust } from "../session/trust.ts"
 import { loadSettings } from "../settings/load.ts"
-import { changesOf, type ProjectTrust, readSubject } from "../settings/project-trust.ts"
+import type { ProjectTrust } from "../settings/project-trust.ts"
+import { keepTrust as keepTrustOf } from "../settings/trust-keep.ts"
 import type { Host } from "./host.ts"
 import type { PackScope } from "./pack-place.ts"
 
@@ -20,18 +19,8 @@ export async function keepTrust(
   { host, brings = [] }: { host: Host; brings?: readonly string[] },
 ): Promise<void> {
   if (scope.scope === "user") return await work()
-  const before = await trustOf(scope, host)
-  const files = before.state === "trusted" ? await printsNow(before) : {}
-  await work()
-  if (before.state !== "trusted" && before.state !== "nothing") return
-  const after = await trustOf(scope, host)
-  const { root } = after.question
-  if (root === undefined || after.state === "nothing") return
-  const { tree } = await readSubject(after.question, root)
-  const ours = [scope.settings.file, scope.lock, ...brings].map((path) => relative(root, path))
-  const others = changesOf(files, printsOf(tree)).filter(({ file }) => !ours.some((one) => isAt(file, one)))
-  if (others.length === 0)
-    await saveTrust(scope.state, root, { at: new Date().toISOString(), hash: tree.hash, files: printsOf(tree) })
+  const { cwd, home, state, data } = scope
+  await keepTrustOf({ cwd, env: host.env, home, state, data, files: [scope.settings.file, scope.lock, ...brings] }, work)
 }
 
 /** True when the packs of a scope have an effect. */
@@ -41,12 +30,4 @@ export async function isTrusted(scope: PackScope, host: Host): Promise<boolean> 
 
 async function trustOf({ cwd, home, state, data }: PackScope, { env }: Host): Promise<ProjectTrust> {
   return (await loadSettings({ cwd, env, home, state, data })).trust
-}
-
-async function printsNow({ question }: ProjectTrust): Promise<Record<string, string>> {
-  return printsOf((await readSubject(question, question.root!)).tree)
-}
-
-function isAt(file: string, path: string): boolean {
-  return file === path || file.startsWith(`${path}/`)
 }

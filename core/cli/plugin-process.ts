@@ -1,17 +1,39 @@
 /**
  * A plugin file that is to run in a process of its own → the plugin that speaks with that process, and how that fares.
  *
- * Invariant: what cannot be isolated does not load.
+ * Invariant: what a pack's plugin may do is what the pack was locked with; without a pack, what the plugin itself declares.
  */
+import { dirname, relative, sep } from "node:path"
+import { loadIsolated } from "../pack/isolate.ts"
 import type { Plugin, PluginEntry } from "../plugin.ts"
+import { contentFolder } from "../session/content.ts"
+import { dataFolderFor } from "../session/store.ts"
+import { given } from "../settings/given.ts"
 import type { PluginFile } from "../settings/plugin-file.ts"
 import type { Session } from "./session.ts"
 
-/** Starts the process and loads the file in it. */
+/** Starts the process and loads the file in it. Throws ISOLATION_…, PLUGIN_… and MODULE_… errors. */
 export async function loadInProcess(
-  _session: Session,
-  _loadFrom: string,
+  { host, loaded, cwd, home }: Session,
+  loadFrom: string,
   file: PluginFile,
 ): Promise<{ plugin: Plugin; health: NonNullable<PluginEntry["health"]> }> {
-  throw new Error(`"${file.file}" cannot be isolated`)
+  const { env } = host
+  const { pack, capabilities = pack === undefined ? undefined : {} } = file
+  const isolated = await loadIsolated(loadFrom, {
+    parts: host.isolation(),
+    folder: pack === undefined ? dirname(loadFrom) : packFolder(loadFrom, dataFolderFor(env, home)),
+    cwd: loaded.folders.root ?? cwd,
+    env: { ...env, ...loaded.settings.env },
+    home,
+    notice: host.tell,
+    ...given({ capabilities, isHeld: pack === undefined ? undefined : (true as const) }),
+  })
+  return { plugin: isolated.plugin, health: () => ({ restarts: isolated.restarts, fault: isolated.fault }) }
+}
+
+/** Where the content of the pack lies that holds the file. */
+function packFolder(file: string, data: string): string {
+  const [content = ""] = relative(contentFolder("", data), file).split(sep)
+  return contentFolder(content, data)
 }

@@ -42,8 +42,11 @@ export async function openSession(line: CommandLine, host: Host): Promise<Sessio
   const options = { cwd, env, flags: settingsOfFlags(values), home, settings, trust, load }
   const open = async (read: LoadedSettings) => await openPacks(read, { env, home, strict: isStrict(line, host) })
   const { loaded, packs } = await open(await loadSettings(options))
-  const readAgain: Session["readAgain"] = async (more) =>
-    (await open(await loadSettings({ ...options, ...more }))).loaded
+  const readAgain: Session["readAgain"] = async (more) => {
+    const read = await loadSettings({ ...options, ...more })
+    // A pack that is in disorder is a matter of the next start; it keeps no new guard of a file out.
+    return (await open(read).catch(() => ({ loaded: read }))).loaded
+  }
   const user = { isRoot: host.isRoot, isSandbox: env.IS_SANDBOX === "1" }
   checkBypass(loaded.settings.permissions.defaultMode, values, user)
   return { line, host, loaded, readAgain, asker: await host.openAsker(), cwd, home, ...given({ packs }) }
@@ -79,6 +82,7 @@ export async function withKit<T>(
         plugins: await openEntries(session),
         settings: loaded.settings,
         hooks: loaded.hooks.sources,
+        reload: { loaded, load: session.readAgain },
         warnings: loaded.warnings,
         cwd,
         env: { ...env },

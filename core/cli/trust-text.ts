@@ -37,11 +37,18 @@ export function listingForPeople(trust: ProjectTrust, entries: readonly TrustEnt
   return [...headLines(trust), ...lines, ""].join("\n")
 }
 
+/** Names and commands are the project's words: no line of them can pass for one of ours. */
 function entryLines({ what, text, file, line }: TrustEntry): string[] {
-  const place = file === undefined || file === text ? "" : `   ${file}${line === undefined ? "" : `:${line}`}`
-  const [first = "", ...more] = text.split("\n")
-  const label = what === "file" ? "" : `${what}  `
-  return [`  ${label}${first}${place}`, ...more.map((one) => `    ${one}`)]
+  const place = file === undefined || file === text ? "" : `   ${oneLine(file)}${line === undefined ? "" : `:${line}`}`
+  const [first = "", ...more] = text.split(LINE_END)
+  const label = what === "file" ? "" : `${oneLine(what)}  `
+  return [`  ${label}${first}${place}`, ...more.map((one) => `    ┊ ${one}`)]
+}
+
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
+
+function oneLine(text: string): string {
+  return text.split(LINE_END).join("\\n")
 }
 
 /** What is known, and what changed. */
@@ -55,7 +62,7 @@ function headLines({ state, since, changes, fault, question: { root } }: Project
   return [
     `${root}: ${STATES[state]}${when}`,
     ...(fault === undefined ? [] : [`  ${fault.message}; ${fault.mend} (${fault.code})`]),
-    ...changes.map(({ file, how }) => `  ${how}  ${file}`),
+    ...changes.map(({ file, how }) => `  ${how}  ${oneLine(file)}`),
   ]
 }
 

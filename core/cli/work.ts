@@ -15,6 +15,8 @@ export const COMMAND_WORK: Record<CommandName, () => Promise<CommandFunction>> =
   explain: async () => (await import("./explain.ts")).explain,
   permissions: async () => (await import("./permissions.ts")).permissions,
   hooks: async () => (await import("./hooks.ts")).hooks,
+  config: async () => (await import("./config.ts")).config,
+  plugins: async () => (await import("./plugins.ts")).plugins,
   init: async () => (await import("./init.ts")).init,
   add: async () => (await import("./add.ts")).add,
   remove: async () => (await import("./remove.ts")).remove,
@@ -22,6 +24,7 @@ export const COMMAND_WORK: Record<CommandName, () => Promise<CommandFunction>> =
   outdated: async () => (await import("./outdated.ts")).outdated,
   packs: async () => (await import("./packs.ts")).packs,
   trust: async () => (await import("./trust.ts")).trust,
+  doctor: async () => (await import("./doctor.ts")).doctor,
   help: async () => async (line, host) => {
     host.print(line.help())
     return 0

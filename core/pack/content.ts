@@ -16,6 +16,7 @@ import { asFields, invalid, type PackManifest, readFile } from "./shape.ts"
 export interface PackContent {
   manifest: PackManifest
   hooks: PackHooks
+  files: Tree["files"]
   /** As a lock holds it. */
   locked: LockedContent
 }
@@ -33,7 +34,7 @@ export async function readPack(tree: Tree, from: string): Promise<PackContent> {
   checkEndings("plugins", manifest, CODE_ENDING)
   checkEndings("recipes", manifest, RECIPE_ENDING)
   const hooks = await readPackHooks(tree, manifest)
-  return { manifest, hooks, locked: await lockedOf(tree, manifest, hooks) }
+  return { manifest, hooks, files: tree.files, locked: await lockedOf(tree, manifest, hooks) }
 }
 
 /** The part of an entry that is about its content. */

@@ -43,21 +43,25 @@ export interface PackPlace {
   root: string
   /** Where its hooks may keep what they want to find again, absolute. */
   data: string
+  /** The files of the copy, by relative path. */
+  files: Tree["files"]
 }
 
 /** The hook as it is started: with the pack's folders in its environment and in its command. */
 export function placeHook(source: HookSource, place: PackPlace): HookSource {
   const env = folderVariables(place)
-  const { description, form } = source
+  const { form } = source
   if (form.type === "command" && /(?:PLUGIN|PACK)_DATA/.test([form.command, ...(form.args ?? [])].join(" ")))
     mkdirSync(place.data, { recursive: true, mode: 0o700 })
-  return {
-    ...source,
-    form: fillForm(form, env),
-    env,
-    origin: { scope: "plugin", by: place.name },
-    ...(description === undefined ? {} : { description }),
-  }
+  const filled = fillForm(form, env)
+  return { ...source, form: filled, env, expects: { root: place.root, files: filesIn(filled, place) } }
+}
+
+/** The files of the copy that a command names: each is looked at again right before the command starts. */
+function filesIn(form: HookForm, { root, files }: PackPlace): Record<string, string> {
+  const text = form.type === "command" ? [form.command, ...(form.args ?? [])].join(" ") : ""
+  const named = [...files].filter(([path]) => text.includes(`/${path}`))
+  return Object.fromEntries(named.map(([path, { sha256 }]) => [`${root}/${path}`, sha256]))
 }
 
 /** What a hook does, for people: its command, address or question. */

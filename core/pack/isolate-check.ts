@@ -9,45 +9,27 @@ import type { JsonSchema } from "../message.ts"
 import type { Capabilities } from "../plugin.ts"
 import type { Parts } from "./isolate-message.ts"
 
-/** What the manifest of a pack lists beside its tools; what a plugin adds beyond it is refused. */
-export interface DeclaredParts {
-  /** Names of events. */
-  hooks: readonly string[]
-  rules: Readonly<Partial<Record<"allow" | "ask" | "deny", readonly string[]>>>
-  /** Names of agents. */
-  agents: readonly string[]
-}
-
-/** Throws ISOLATION_PART_UNSUPPORTED and ISOLATION_UNDERSTATED. `declares` left out: any hook and agent, and rules that ask or deny. */
+/**
+ * Throws ISOLATION_PART_UNSUPPORTED, and ISOLATION_UNDERSTATED for what a plugin that nobody else holds to a manifest adds
+ * beyond its own capabilities: a tool that they do not list, a rule that allows.
+ */
 export function checkParts(
   plugin: string,
   parts: Parts,
-  { capabilities, declares }: { capabilities: Capabilities; declares?: DeclaredParts | undefined },
+  { capabilities, isHeld }: { capabilities: Capabilities; isHeld?: true | undefined },
 ): void {
-  if (parts.foreign.length > 0) throw new SousError("ISOLATION_PART_UNSUPPORTED", { plugin, parts: parts.foreign })
+  const costly = parts.hooks.flatMap(({ event, matcher }) =>
+    matcher !== undefined && isCostly(matcher) ? [`the ${event} matcher "${matcher}" (repeated groups)`] : [],
+  )
+  const unsupported = [...parts.foreign, ...costly]
+  if (unsupported.length > 0) throw new SousError("ISOLATION_PART_UNSUPPORTED", { plugin, parts: unsupported })
+  if (isHeld) return
   const { tools = [] } = capabilities
-  const { allow = [], ask = [], deny = [] } = parts.permissions
   const adds = [
-    ...beyond("tool", parts.tools, tools),
-    ...(declares === undefined ? [] : beyond("hook", parts.hooks, declares.hooks)),
-    ...(declares === undefined ? [] : beyond("agent", parts.agents, declares.agents)),
-    ...beyond("rule allow", allow, declares?.rules.allow ?? []),
-    ...(declares === undefined ? [] : beyond("rule ask", ask, declares.rules.ask ?? [])),
-    ...(declares === undefined ? [] : beyond("rule deny", deny, declares.rules.deny ?? [])),
+    ...parts.tools.filter(({ name }) => !tools.includes(name)).map(({ name }) => `the tool "${name}"`),
+    ...(parts.permissions.allow ?? []).map((rule) => `the rule "allow ${rule}"`),
   ]
   if (adds.length > 0) throw new SousError("ISOLATION_UNDERSTATED", { plugin, adds })
-  const odd = parts.hooks.find(({ matcher }) => matcher !== undefined && isCostly(matcher))
-  if (odd !== undefined) {
-    const unsupported = `the ${odd.event} matcher "${odd.matcher}" (a repeated group)`
-    throw new SousError("ISOLATION_PART_UNSUPPORTED", { plugin, parts: [unsupported] })
-  }
-}
-
-type Added = string | { name: string } | { event: string }
-
-function beyond(kind: string, added: readonly Added[], listed: readonly string[]): string[] {
-  const names = added.map((one) => (typeof one === "string" ? one : "name" in one ? one.name : one.event))
-  return [...new Set(names)].filter((name) => !listed.includes(name)).map((name) => `${kind} ${name}`)
 }
 
 /** Repeated groups and many stars can take a regular expression longer than anybody waits. */

@@ -11,7 +11,7 @@ import { isSousError, SousError } from "../error.ts"
 import type { Capabilities, Plugin } from "../plugin.ts"
 import { stateFolderFor } from "../session/store.ts"
 import { inputSchema } from "../tool-input.ts"
-import { checkParts, type DeclaredParts } from "./isolate-check.ts"
+import { checkParts } from "./isolate-check.ts"
 import { checkPluginFolder } from "./isolate-folder.ts"
 import { grantOf } from "./isolate-grant.ts"
 import { createLink, type Link } from "./isolate-link.ts"
@@ -19,7 +19,6 @@ import { type Described, described, type Parts, parts } from "./isolate-message.
 import { type Making, makeParts, makePlugin } from "./isolate-plugin.ts"
 import { type IsolatedProcess, startIsolatedProcess } from "./isolate-process.ts"
 
-export type { DeclaredParts } from "./isolate-check.ts"
 export { openEnds } from "./isolate-grant.ts"
 
 /** What the child process is started from; made by the command line. */
@@ -36,15 +35,18 @@ export interface IsolateOptions {
   parts: IsolationParts
   /** Left out: those that the plugin declares itself. */
   capabilities?: Capabilities
-  /** Left out: any hook and agent, and rules that ask or deny. */
-  declares?: DeclaredParts
+  /**
+   * Who calls holds what the plugin adds to a manifest (core/pack/bound.ts). Left out: it may add tools that its
+   * capabilities list, hooks, agents, and rules that ask or deny.
+   */
+  isHeld?: true
   /** Absolute: the folder that the plugin may always read. Links in it that lead out of it are refused. */
   folder: string
   /** Absolute: the project. Relative paths of capabilities are relative to it. */
   cwd: string
   env: Readonly<Record<string, string | undefined>>
   home?: string | undefined
-  /** ms for loading the file. Default 10,000. */
+  /** ms for loading the file, also when it is started twice for that. Default 10,000. */
   loadMs?: number
   /** Told what the child prints, and that it was started again. */
   notice?(text: string): void
@@ -79,7 +81,7 @@ export async function loadIsolated(file: string, options: IsolateOptions): Promi
   checkPluginFolder(folder, file, [stateFolderFor(env, home), ...(home === undefined ? [] : [home])])
   const { process, said, capabilities } = await begin(file, options)
   try {
-    checkParts(said.name, said.parts, { capabilities, declares: options.declares })
+    checkParts(said.name, said.parts, { capabilities, isHeld: options.isHeld })
     return connect(process, { file, said, capabilities, options })
   } catch (error) {
     await process.close()
@@ -96,6 +98,7 @@ interface Begun {
 /** Without a manifest the plugin is started with nothing, and once more with what it then says that it needs. */
 async function begin(file: string, options: IsolateOptions): Promise<Begun> {
   const { capabilities = {} } = options
+  const until = performance.now() + (options.loadMs ?? LOAD_MS)
   const first = await startAndLoad(file, capabilities, options)
   if (options.capabilities !== undefined) return { ...first, capabilities }
   const { tools: _, ...needs } = first.said.capabilities ?? {}
@@ -103,7 +106,8 @@ async function begin(file: string, options: IsolateOptions): Promise<Begun> {
   if (Object.values(needs).every((list) => list === undefined || list.length === 0))
     return { ...first, capabilities: own }
   await first.process.close()
-  return { ...(await startAndLoad(file, own, options)), capabilities: own }
+  const loadMs = Math.max(1, until - performance.now())
+  return { ...(await startAndLoad(file, own, { ...options, loadMs })), capabilities: own }
 }
 
 async function startAndLoad(
@@ -125,7 +129,7 @@ async function startAndLoad(
     await process.close()
     if (isSousError(error)) throw error
     if (performance.now() - started >= loadMs)
-      throw new SousError("PLUGIN_LOAD_TIMEOUT", { file, seconds: loadMs / 1000 })
+      throw new SousError("PLUGIN_LOAD_TIMEOUT", { file, seconds: Math.round(loadMs / 1000) })
     throw new SousError("PLUGIN_LOAD_FAILED", { file, reason: (error as Error).message }, { cause: error })
   }
 }
@@ -145,7 +149,7 @@ interface Connecting extends Omit<Begun, "process"> {
 }
 
 function connect(first: IsolatedProcess, { file, said, capabilities, options }: Connecting): Isolated {
-  const { notice = () => {}, cwd, declares } = options
+  const { notice = () => {}, cwd, isHeld } = options
   /** What its setup was given, and said; a process that is started again is brought as far. */
   let setUp: { settings: unknown; said: Parts } | undefined
   const link: Link = createLink(first, {
@@ -172,7 +176,7 @@ function connect(first: IsolatedProcess, { file, said, capabilities, options }: 
   if (said.hasSetup) {
     plugin.setup = async ({ settings }) => {
       const more = await askSetup(link, settings)
-      checkParts(said.name, more, { capabilities, declares })
+      checkParts(said.name, more, { capabilities, isHeld })
       setUp = { settings, said: more }
       const added = makeParts(more, making, { firstHook: said.parts.hooks.length })
       for (const tool of added.tools ?? []) checkSchema(tool, file)

@@ -146,11 +146,12 @@ function addPack(all: OpenedPacks, { pack, entry, content, options }: Verified):
   const root = contentFolder(entry.tree, options.data)
   const origin = { scope: "plugin", by: name } as const
   const policy = hookPolicy(options.sources)
-  const place = { name, root, data: join(options.data, "pack-data", name) }
+  const place = { name, root, data: join(options.data, "pack-data", name), files: content.files }
   const required = guards(entry) ? { required: true } : {}
   for (const file of entry.plugins ?? [])
     all.plugins.push({
-      file: join(root, file),
+      file: `${name}/${file}`,
+      loadFrom: join(root, file),
       origin,
       pack: name,
       identity: `pack ${name} ${file}`,

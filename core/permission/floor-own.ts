@@ -11,7 +11,7 @@ import { isBelow } from "./place.ts"
 import { flatten } from "./segment.ts"
 import { programName, SHELL_NAMES } from "./wrapper.ts"
 
-const NAMES = "trust|answer|permissions|add|update|run|watch|resume"
+const NAMES = "trust|answer|permissions|add|remove|update|config|packs|init|run|watch|resume"
 const COMMANDS = new Set(NAMES.split("|"))
 /** Of these, the names that few other command lines have. */
 const TELLING = new Set(["trust", "answer", "permissions"])

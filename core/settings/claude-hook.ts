@@ -7,15 +7,7 @@
 import { isSousError, nearestName, suggest } from "../error.ts"
 import { HOOKS, type HookEvent, type HookSpec } from "../hook.ts"
 import { checkPart } from "./check.ts"
-import {
-  type ClaudeReading,
-  isFields,
-  leaveOut,
-  misplacedGuard,
-  type Path,
-  say,
-  wrongGuard,
-} from "./claude-reading.ts"
+import { type ClaudeReading, isFields, leaveOut, misplacedGuard, type Path, say, wrongGuard } from "./claude-reading.ts"
 import { checkHandler } from "./hook-entry.ts"
 import { FOREIGN_EVENTS, HANDLERS, type Handler, type HandlerType, MOST_SECONDS } from "./hook-schema.ts"
 
@@ -106,11 +98,7 @@ function isMatcher(matcher: string): boolean {
 }
 
 /** What stands beside a group's matcher and hooks; a misspelt matcher would make the hooks run for everything. */
-function readOthers(
-  reading: ClaudeReading,
-  path: Path,
-  others: Record<string, unknown>,
-): Record<string, unknown> {
+function readOthers(reading: ClaudeReading, path: Path, others: Record<string, unknown>): Record<string, unknown> {
   const { description, dialect, ...unknown } = others
   for (const [key, value] of Object.entries(unknown)) {
     const near = nearestName(key, ["matcher", "hooks"])
@@ -153,7 +141,8 @@ function knownFields(
   const fields: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(entry)) {
     const at = [...path, key]
-    if (!(key in shape)) leaveOut(reading, at, value, `no key of a hook has that name; ${suggest(key, Object.keys(shape))}`)
+    if (!(key in shape))
+      leaveOut(reading, at, value, `no key of a hook has that name; ${suggest(key, Object.keys(shape))}`)
     else if (key === "timeout" && typeof value === "number" && value > MOST_SECONDS) {
       say(reading, at, `is taken as ${MOST_SECONDS} seconds, the most that a hook may take`)
       fields[key] = MOST_SECONDS

@@ -67,6 +67,7 @@ export const FOREIGN_KEYS = table({
   isolatePeerMachines: "messages from its other sessions",
   language: "the language of its answers",
   managedMcpServers: "MCP servers of the organisation",
+  mcpServers: "nothing there either: MCP servers stand in .mcp.json",
   minimumVersion: "its own version",
   modelOverrides: "names of models",
   modelPicker: "the list of models that it offers",

@@ -91,7 +91,10 @@ function readLock(reading: ClaudeReading, lock: (typeof LOCKS)[number], value: u
 function readUnknown(reading: ClaudeReading, key: string, value: unknown): void {
   const path = ["permissions", key]
   const known = FOREIGN_PERMISSIONS[key]
-  if (known !== undefined) return ignore(reading, path, value, `it means nothing here: ${known}`)
+  if (known !== undefined) {
+    ignore(reading, path, value, `it means nothing here: ${known}`)
+    return
+  }
   const near = nearestName(key, PERMISSION_KEYS)
   if ((near !== undefined && GUARDS.includes(near)) || hasRules(value)) {
     throw misplacedGuard(reading, path, suggest(key, PERMISSION_KEYS))

@@ -135,7 +135,8 @@ function readBound(key: "allowedHttpHookUrls" | "httpHookAllowedEnvVars"): Reade
 function readUnknown(key: string, value: unknown, reading: ClaudeReading): void {
   const guards = FOREIGN_GUARDS[key]
   const said = FOREIGN_KEYS[key]
-  if (guards !== undefined && says(key, value)) leaveOut(reading, [key], value, `nothing here does what it does in Claude Code: it ${guards}`)
+  if (guards !== undefined && says(key, value))
+    leaveOut(reading, [key], value, `nothing here does what it does in Claude Code: it ${guards}`)
   else if (said ?? guards) ignore(reading, [key], value, `it means nothing here: ${said ?? guards}`)
   else readMisplaced(key, value, reading)
 }
@@ -194,4 +195,3 @@ function withoutHoles<T>(value: T): T {
   if (!isFields(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withoutHoles(field)])) as T
 }
-

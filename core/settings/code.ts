@@ -21,7 +21,10 @@ export interface LoadCodeOptions {
 }
 
 /** Loads it. Throws SETTINGS_CODE_FAILED, SETTINGS_CODE_TIMEOUT, SETTINGS_KEY_UNKNOWN or SETTINGS_VALUE_INVALID. */
-export async function loadCode(file: string, { load, copy = file, budgetMs = LOAD_MS }: LoadCodeOptions): Promise<Settings> {
+export async function loadCode(
+  file: string,
+  { load, copy = file, budgetMs = LOAD_MS }: LoadCodeOptions,
+): Promise<Settings> {
   if (load === undefined) throw failed(file, "nothing here loads settings that are code")
   const module = await withinBudget(file, budgetMs, load(copy)).catch((error: unknown) => {
     if (isSousError(error) && error.code === "SETTINGS_CODE_TIMEOUT") throw error

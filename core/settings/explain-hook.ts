@@ -4,7 +4,7 @@
  * Invariant: a hook is in one of the two, whatever its event.
  */
 import { type HookSource, suppressionOf } from "../hook-source.ts"
-import type { ExplainedValue, IgnoredSetting } from "./explain.ts"
+import type { ExplainedValue, IgnoredSetting } from "./explained.ts"
 import type { ConfiguredHooks } from "./hook-load.ts"
 
 /** Tells them apart; the name of each is its event. */

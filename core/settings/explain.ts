@@ -7,46 +7,10 @@
 import type { Origin, RuleSource } from "../permission/decision.ts"
 import { CLAUDE_NAMES } from "./claude-keys.ts"
 import { explainHooks } from "./explain-hook.ts"
+import type { ExplainedSetting, ExplainedValue, IgnoredSetting } from "./explained.ts"
 import type { LoadedSettings } from "./load.ts"
 import type { SettingsSource } from "./merge.ts"
-import { type MergeRule, type SettingsKey, settingsKeys } from "./schema.ts"
-
-/** A value with the place that set it. */
-export interface ExplainedValue extends Origin {
-  value: unknown
-  /** Of a record: which of its names; dotted where records lie in records. */
-  name?: string
-  /** A person granted it when asked: on this day (ISO 8601, UTC). */
-  granted?: string
-}
-
-/** A value that does not count. */
-export interface IgnoredSetting extends ExplainedValue {
-  /** Dotted, as in its file. */
-  path: string
-  /** One clause. */
-  reason: string
-}
-
-/** All about one key. */
-export interface ExplainedSetting {
-  /** Dotted. */
-  key: string
-  /** Left out: no key of ours. */
-  sentence?: string
-  merge?: MergeRule
-  default?: unknown
-  /** What is in force; left out: nothing. */
-  value?: unknown
-  /** Keys with one value: who set it; left out: nobody. */
-  by?: Origin
-  /** Lists: each entry. Records: each name. Strongest scope first. */
-  entries?: ExplainedValue[]
-  beaten: ExplainedValue[]
-  ignored: IgnoredSetting[]
-  /** What a start makes of it beyond that, one sentence. */
-  note?: string
-}
+import { type SettingsKey, settingsKeys } from "./schema.ts"
 
 export interface ExplainOptions {
   /** What persons always allow in this project. */
@@ -90,7 +54,9 @@ function explainKey(loaded: LoadedSettings, key: SettingsKey, options: ExplainOp
   const found = valuesAt(loaded.sources, path)
   if (merge === "union") return { ...head, ...unite(found, path, options), ignored }
   const winner =
-    merge === "tighten" ? found.reduce((a, b) => (b && a && Number(b.value) < Number(a.value) ? b : a), found[0]) : found[0]
+    merge === "tighten"
+      ? found.reduce((a, b) => (b && a && Number(b.value) < Number(a.value) ? b : a), found[0])
+      : found[0]
   const beaten = found.filter((one) => one !== winner).map(placed)
   const value = winner === undefined ? usual : winner.value
   const said = path === "permissions.defaultMode" ? options.mode : undefined
@@ -219,7 +185,9 @@ function only(explained: ExplainedSetting, name: string): ExplainedSetting {
     ...(entries[0] ? { value: entries.length === 1 ? entries[0].value : entries.map(({ value }) => value) } : {}),
     entries,
     beaten: explained.beaten.filter((one) => isOf(one.name)),
-    ignored: explained.ignored.filter(({ path }) => path === explained.key || isOf(path.slice(explained.key.length + 1))),
+    ignored: explained.ignored.filter(
+      ({ path }) => path === explained.key || isOf(path.slice(explained.key.length + 1)),
+    ),
   }
 }
 

@@ -49,7 +49,8 @@ export function entrySchema(schema: z.ZodType): z.ZodType | undefined {
   return schema instanceof z.ZodArray ? (schema.element as z.ZodType) : undefined
 }
 
-function unknownName(name: string, keys: readonly SettingsKey[]): SousError {
+/** The fault of a name that no key has. */
+export function unknownName(name: string, keys: readonly SettingsKey[] = settingsKeys()): SousError {
   const below = keys.filter(({ path }) => path.startsWith(`${name}.`)).map(({ path }) => path)
   if (below.length > 0) {
     return new SousError("SETTINGS_NAME_UNKNOWN", { name, mend: `name one of its keys: ${below.join(", ")}` })

@@ -8,7 +8,7 @@ import { placeOf } from "../hook-source.ts"
 import { isManagedRulesOnly, type SettingsScope, type SettingsSource } from "./merge.ts"
 import { pluginsIn } from "./plugin-find.ts"
 import type { ProjectTrust } from "./project-trust.ts"
-import { settingsKeys, type Settings } from "./schema.ts"
+import { type Settings, settingsKeys } from "./schema.ts"
 import type { CodeFile } from "./scope-file.ts"
 import type { ScopeFolders } from "./scopes.ts"
 import { needsTrust, withoutTrust } from "./trust.ts"
@@ -102,7 +102,9 @@ function withoutAllowRules(sources: readonly SettingsSource[]): string[] {
 
 function allowed(rules: readonly (string | undefined)[] = [], list: "allow" | "rules") {
   return rules.flatMap((value, index) =>
-    value === undefined || (list === "rules" && !isAllow(value)) ? [] : [{ path: `permissions.${list}.${index}`, value }],
+    value === undefined || (list === "rules" && !isAllow(value))
+      ? []
+      : [{ path: `permissions.${list}.${index}`, value }],
   )
 }
 

@@ -16,7 +16,15 @@ import { leaveOutForeign, leaveOutUntrusted } from "./left-out.ts"
 import { type EffectiveSettings, mergeSettings, rankSources, type SettingsScope, type SettingsSource } from "./merge.ts"
 import { type ProjectTrust, settleTrust } from "./project-trust.ts"
 import type { Settings } from "./schema.ts"
-import { type CodeFile, claudePlaces, createReading, ownPlaces, type Reading, readOwn, readOwnFiles } from "./scope-file.ts"
+import {
+  type CodeFile,
+  claudePlaces,
+  createReading,
+  ownPlaces,
+  type Reading,
+  readOwn,
+  readOwnFiles,
+} from "./scope-file.ts"
 import { homeFolder, resolveWritten, type ScopeFolders, type ScopeOptions, scopeFolders } from "./scopes.ts"
 import { readNamedText } from "./text-file.ts"
 import { needsTrust } from "./trust.ts"

@@ -23,6 +23,8 @@ export interface InForce {
   denialLimit: number
   /** Modes that nobody may be in. */
   barredModes: readonly PermissionMode[]
+  /** Only the organisation's rules allow. */
+  managedRulesOnly: boolean
 }
 
 /** A scope whose settings say something else than before. */
@@ -47,8 +49,14 @@ export interface Tightened {
 
 /** What a start goes by, as far as it can be tightened. */
 export function inForceAtStart({ permissions }: EffectiveSettings, hooks: readonly HookSource[]): InForce {
-  const { rules, denialLimit, barredModes } = permissions
-  return { rules, denialLimit, barredModes, hooks: hooks.filter((hook) => suppressionOf(hook) === undefined) }
+  const { rules, denialLimit, barredModes, managedRulesOnly = false } = permissions
+  return {
+    rules,
+    denialLimit,
+    barredModes,
+    managedRulesOnly,
+    hooks: hooks.filter((hook) => suppressionOf(hook) === undefined),
+  }
 }
 
 /** The scopes that differ, strongest first. */
@@ -95,7 +103,9 @@ export function tighten(
   const hooks = tightenHooks(now.hooks, fresh, options)
   const barred = permissions.barredModes.filter((mode) => !now.barredModes.includes(mode))
   const denialLimit = Math.min(now.denialLimit, permissions.denialLimit)
-  const lowered = denialLimit < now.denialLimit ? [`permissions.denialLimit ${denialLimit}`] : []
+  const managedRulesOnly = now.managedRulesOnly || permissions.managedRulesOnly === true
+  const isLowered = denialLimit < now.denialLimit
+  const isManaged = managedRulesOnly && !now.managedRulesOnly
   const isOld = (rule: RuleSource) => before.settings.permissions.rules.some((old) => old.text === rule.text)
   return {
     next: {
@@ -103,6 +113,7 @@ export function tighten(
       hooks: [...now.hooks, ...hooks.added],
       denialLimit,
       barredModes: [...now.barredModes, ...barred],
+      managedRulesOnly,
     },
     added: rules.added,
     applied: [
@@ -110,7 +121,8 @@ export function tighten(
       ...rules.removed.map((rule) => `without the ${nameRule(rule)}`),
       ...hooks.added.map(nameHook),
       ...barred.map((mode) => `nobody may be in the mode ${mode}`),
-      ...lowered,
+      ...(isLowered ? [`${DENIAL_LIMIT} ${denialLimit}`] : []),
+      ...(isManaged ? ["only rules of the managed settings allow"] : []),
     ],
     kept: [
       ...rules.kept.filter(isOld).map(nameRule),
@@ -119,7 +131,7 @@ export function tighten(
     waiting: [
       ...rules.waiting.filter((rule) => !isOld(rule)).map(nameRule),
       ...hooks.waiting.filter((hook) => !isIn(before.hooks.sources, hook)).map(nameHook),
-      ...waitingKeys(before, fresh, lowered.length > 0),
+      ...waitingKeys(before, fresh, [...(isLowered ? [DENIAL_LIMIT] : []), ...(isManaged ? [MANAGED_ONLY] : [])]),
     ],
   }
 }
@@ -162,10 +174,13 @@ function hookKey({
 const COMPARED =
   /^(?:hooks|\$schema|permissions\.(?:allow|ask|deny|rules|disableBypassPermissionsMode|disableAutoMode))$/
 
+const DENIAL_LIMIT = "permissions.denialLimit"
+const MANAGED_ONLY = "allowManagedPermissionRulesOnly"
+
 /** Keys that some file sets to another value than before, and that a run at work does not look at again. */
-function waitingKeys(before: LoadedSettings, fresh: LoadedSettings, isLowered: boolean): string[] {
+function waitingKeys(before: LoadedSettings, fresh: LoadedSettings, applied: readonly string[]): string[] {
   return settingsKeys().flatMap(({ path }) => {
-    if (COMPARED.test(path) || (isLowered && path === "permissions.denialLimit")) return []
+    if (COMPARED.test(path) || applied.includes(path)) return []
     const [old, now] = [before, fresh].map(({ sources }) => sources.map((source) => valueAt(source, path)))
     return isDeepStrictEqual(old?.filter(isSet), now?.filter(isSet)) ? [] : [path]
   })

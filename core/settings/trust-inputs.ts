@@ -4,7 +4,7 @@
  * Invariant: a kind of file that is loaded or started and stands in no row is one that nobody trusted; logs and caches
  * beside them stand in none.
  */
-import { lstatSync, readdirSync } from "node:fs"
+import { lstatSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { HookForm } from "../hook-source.ts"
@@ -53,23 +53,6 @@ export const TRUST_INPUTS: readonly TrustInput[] = [
   { what: "recipes", isLoaded: true, find: lying(".sous/recipes") },
   { what: "packs", find: findPacks },
 ]
-
-/** Folders whose files run by lying there. */
-const CODE_FOLDERS = [".sous/plugins", ".sous/recipes"]
-
-/** True when something lies in them. */
-export function bringsCode(root: string): boolean {
-  return CODE_FOLDERS.some((folder) => namesIn(join(root, folder)).length > 0)
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => !isBeside(name) && name !== "node_modules")
-  } catch (error) {
-    // What may not be looked at is something.
-    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "") ? [] : [folder]
-  }
-}
 
 /** In folders that are read whole: what appears beside code and is not loaded. */
 export function isBeside(path: string): boolean {

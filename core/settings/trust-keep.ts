@@ -9,8 +9,9 @@ import { join } from "node:path"
 import { isSousError } from "../error.ts"
 import { hashOfPrints, loadTrust, printsOf, saveTrust } from "../session/trust.ts"
 import { type LoadSettingsOptions, loadSettings } from "./load.ts"
-import { type ProjectTrust, readSubject } from "./project-trust.ts"
+import type { ProjectTrust } from "./project-trust.ts"
 import { inTree } from "./trust-path.ts"
+import { readSubject } from "./trust-settle.ts"
 
 export interface KeepTrustOptions extends LoadSettingsOptions {
   /** Files that the work may change, and folders that a person said yes to; absolute. */

@@ -5,7 +5,7 @@
  * it; several questions are answered one after another.
  */
 import type { ApprovalAnswer, ApprovalFloor, ApprovalRequest } from "sous"
-import { escapeHidden, oneLine, widthOf } from "./display.ts"
+import { escapeHidden, oneLine, widthOf, wrap } from "./display.ts"
 import { ESCAPE, type Keyboard, type Keys, type ListenOptions, listen } from "./keyboard.ts"
 import { grantLines, isPlan, keyLines, keysOf, questionLines } from "./question.ts"
 import type { Hold, Screen } from "./screen.ts"
@@ -73,8 +73,12 @@ export function createAsker(keyboard: Keyboard, screen: Screen, options: ListenO
   }
 }
 
-function confirmLines({ text, hint }: ConfirmQuestion, { colors }: Screen): string[] {
-  return [`${colors.yellow("?")} ${oneLine(text)}`, ...(hint === undefined ? [] : [`  ${colors.dim(oneLine(hint))}`])]
+function confirmLines({ text, hint }: ConfirmQuestion, screen: Screen): string[] {
+  const { dim, yellow } = screen.colors
+  const pieces = (line: string) => wrap(oneLine(line), screen.columns() - 6, { cautious: true })
+  const [first = "", ...more] = pieces(text)
+  const hints = hint === undefined ? [] : pieces(hint).map((piece) => `  ${dim(piece)}`)
+  return [`${yellow("?")} ${first}`, ...more.map((piece) => `  ${dim("┊")} ${piece}`), ...hints]
 }
 
 function planOffer({ colors }: Screen): string[] {

@@ -319,18 +319,16 @@ describe("check", () => {
   it("says of each recipe whether it loads", async () => {
     place.put("project/one.yaml", shRecipe("true"))
     place.put("project/bad.yaml", "name: bad\ndescription: d\nsteps: [{ id: a, value: 1 }]\nstpes: []\n")
-    const { code, stdout, stderr } = await place.run(["check", "one.yaml", "bad.yaml"])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "ok  one.yaml: one, 1 steps\n" })
-    expect(stderr).toContain("code  RECIPE_YAML_KEY_UNKNOWN")
+    const { code, stdout } = await place.run(["check", "one.yaml", "bad.yaml"])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^error {4}bad\.yaml:4:1 {2}.*\(RECIPE_YAML_KEY_UNKNOWN\)$/m)
+    expect(stdout).toContain("ok       one.yaml  recipe one, 1 step\n")
     const json = await place.run(["check", "one.yaml", "bad.yaml", "--json"])
-    const lines = json.stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line))
-    expect(lines).toMatchObject([
-      { file: "one.yaml", ok: true },
-      { file: "bad.yaml", ok: false, code: "RECIPE_YAML_KEY_UNKNOWN" },
-    ])
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: false,
+      files: [{ as: "recipe one, 1 step" }, { as: "a recipe" }],
+      findings: [{ level: "error", code: "RECIPE_YAML_KEY_UNKNOWN", line: 4 }],
+    })
   })
 })
 

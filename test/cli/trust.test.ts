@@ -3,7 +3,7 @@
  */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it } from "vitest"
 import { projectFolder } from "../../core/session/store.ts"
 import { type Place, useCommand } from "./command.ts"
 import { hasTmux, openTerminal, type Terminal } from "./tmux.ts"
@@ -15,7 +15,6 @@ useCommand((fresh) => {
 
 const store = () => join(projectFolder(join(place.home, ".local/state/sous"), place.project), "trust.json")
 const record = () => JSON.parse(readFileSync(store(), "utf8"))
-const DBG = (x: any) => (console.error(JSON.stringify(x)), x)
 const trust = (...args: string[]) => place.run(["trust", ...args])
 const status = async () => JSON.parse((await trust("status", "--json")).stdout)
 
@@ -32,10 +31,7 @@ const SETTINGS = `{
 function fill(): void {
   place.put("project/.sous/settings.json", SETTINGS)
   place.put("project/.sous/plugins/guard.ts", 'import "../../lib/part.ts"\nexport default { name: "guard" }\n')
-  place.put(
-    "project/.sous/recipes/green.yaml",
-    "name: green\ndescription: d\nsteps:\n  - id: make\n    sh: echo made\n",
-  )
+  place.put("project/.sous/recipes/mine.yaml", "name: mine\ndescription: d\nsteps:\n  - id: make\n    sh: echo made\n")
   place.put("project/lib/part.ts", "export {}\n")
   place.put("project/tools/extra.ts", 'export default { name: "extra" }\n')
   place.put("project/hooks/guard.sh", "exit 0\n")
@@ -65,7 +61,7 @@ describe("sous trust", () => {
 
 Code that would run in this process
   plugin  .sous/plugins/guard.ts
-  recipe  .sous/recipes/green.yaml
+  recipe  .sous/recipes/mine.yaml
   plugin  ./tools/extra.ts   .sous/settings.json:5
 
 Commands that would be started
@@ -109,7 +105,7 @@ Files that count
     expect(statSync(store()).mode & 0o777).toBe(0o600)
     expect(await status()).toMatchObject({ state: "trusted", isTrusted: true, since: record().at })
     expect(await place.run(prompt)).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" })
-    expect((await place.run(["run", "green"])).stdout).toContain("made")
+    expect(await place.run(["run", "mine"])).toMatchObject({ code: 0, stdout: expect.stringContaining("made") })
     place.put("project/lib/part.ts", "export {};\n")
     const after = await place.run([...prompt, "--model", "script:turns.yaml"])
     expect(after.stderr).toMatch(
@@ -131,7 +127,7 @@ Files that count
       stderr: expect.stringContaining("whatever lies there"),
     })
     place.put("project/lib/part.ts", "export {};\n")
-    expect(DBG(await place.run(["-p", "hi"]))).toMatchObject({ code: 0, stdout: "hello\n" })
+    expect(await place.run(["-p", "hi"])).toMatchObject({ code: 0, stdout: "hello\n" })
     expect((await trust("status")).stdout).toMatch(/: trusted whatever lies there, since /)
     expect(await status()).toMatchObject({ state: "follows", isTrusted: true })
     expect(await trust("revoke")).toMatchObject({ code: 0, stderr: expect.stringContaining("not trusted any more") })
@@ -196,7 +192,8 @@ describe("a hook of a trusted project", () => {
     const command = `cd "$SOUS_PROJECT_DIR" && ${swap}`
     place.put("home/.config/sous/.hooks.json", JSON.stringify({ hooks: { PostToolUse: [{ command }] } }))
     expect((await trust("--yes")).code).toBe(0)
-    const ended = await place.run(["-p", "hi", "-A", "--json", "--model", "script:turns.yaml"])
+    const more = { IS_SANDBOX: "1" }
+    const ended = await place.run(["-p", "hi", "-A", "--json", "--model", "script:turns.yaml"], { more })
     expect(existsSync(join(place.project, "first"))).toBe(true)
     return { ...ended, isMade: existsSync(join(place.project, "second")) }
   }
@@ -219,5 +216,82 @@ describe("a hook of a trusted project", () => {
 
   it("runs on while its files are as they were", async () => {
     expect((await runSwapping(GUARD, "echo x > hooks/other.mjs")).isMade).toBe(true)
+  })
+})
+
+describe("an agent in a run", () => {
+  const TRIES = [
+    "sous trust --yes",
+    "env -u SOUS_SESSION_ID sous trust --yes",
+    "npx sous trust --yes",
+    "unset SOUS_SESSION_ID; sous trust --follow --yes",
+    "bash -c 'env -i PATH=$PATH HOME=$HOME sous trust --yes'",
+    "echo y | script -qc 'sous trust' /dev/null",
+    "sous config set permissions.defaultMode bypassPermissions",
+    "env -u SOUS_SESSION_ID npx sous config set model x",
+    "sous add ./evil",
+    "sous permissions revoke --all",
+    "sous init",
+    'mkdir -p "$HOME/.local/state/sous/projects"; echo x > "$HOME/.local/state/sous/projects/trust.json"',
+  ]
+
+  it("gets nowhere through its shell, whatever it may do otherwise", async () => {
+    fill()
+    place.put("bin/sous", `#!/bin/sh\ntouch ${place.folder}/reached\nexec ${process.execPath} ${place.file} "$@"\n`)
+    place.put("bin/npx", `#!/bin/sh\nexec "$@"\n`)
+    for (const name of ["sous", "npx"]) chmodSync(join(place.folder, "bin", name), 0o755)
+    // Denials in a row would end the run.
+    const tries = TRIES.flatMap((command) => ["touch works", command])
+    const turns = tries.map((command) => `  - tool: { Bash: { command: ${JSON.stringify(command)} } }\n`)
+    place.put("project/turns.yaml", `turns:\n${turns.join("")}  - text: done\n`)
+    const more = { IS_SANDBOX: "1", PATH: `${join(place.folder, "bin")}:${place.env.PATH}` }
+    const before = readFileSync(join(place.project, ".sous/settings.json"), "utf8")
+    const { stdout } = await place.run(["-p", "hi", "-A", "--json", "--model", "script:turns.yaml"], { more })
+    expect(existsSync(join(place.project, "works"))).toBe(true)
+    const denied = stdout.split("\n").filter((line) => line.includes('"source":"floor"'))
+    expect(denied.length).toBeGreaterThanOrEqual(TRIES.length)
+    expect(existsSync(join(place.folder, "reached"))).toBe(false)
+    expect(existsSync(store())).toBe(false)
+    expect(readFileSync(join(place.project, ".sous/settings.json"), "utf8")).toBe(before)
+    expect(await status()).toMatchObject({ state: "untrusted" })
+  }, 20_000)
+})
+
+describe.skipIf(!hasTmux)("sous trust on a terminal", () => {
+  let terminal: Terminal
+  afterEach(() => terminal?.close())
+  const ask = async () => {
+    fill()
+    terminal = openTerminal(place)
+    terminal.start(["trust"], { columns: 120, rows: 50 })
+    return (await terminal.shown("no (Enter)")).join("\n")
+  }
+
+  it("asks after the list; Enter is a no", async () => {
+    expect(await ask()).toMatch(
+      /bash \.\/hooks\/guard\.sh --all[\s\S]*\? Trust ".*project" as it is\?[\s\S]*y yes {2}n no \(Enter\)/,
+    )
+    terminal.press("Enter")
+    expect((await terminal.shown("ended with 1")).join("\n")).toContain("not trusted")
+    expect(existsSync(store())).toBe(false)
+  })
+
+  it("trusts after y", async () => {
+    await ask()
+    terminal.press("y")
+    await terminal.shown("ended with 0")
+    expect(await status()).toMatchObject({ state: "trusted" })
+  })
+
+  it("says what changed while the person looked, and asks again", async () => {
+    await ask()
+    place.put("project/.sous/plugins/late.ts", "export default {}\n")
+    terminal.press("y")
+    const again = (await terminal.shown(/changed while you looked[\s\S]*no \(Enter\)/)).join("\n")
+    expect(again.slice(again.indexOf("changed while you looked"))).toContain("plugin  .sous/plugins/late.ts")
+    expect(existsSync(store())).toBe(false)
+    terminal.press("y")
+    await terminal.shown("ended with 0")
+    expect(record().files).toHaveProperty([".sous/plugins/late.ts"])
   })
 })

@@ -45,7 +45,13 @@ test("startMode() takes auto from a person's settings, and from no project", asy
 test("startMode() refuses a mode that the settings bar, and names who does", () => {
   const at = () => ({ line: 2, column: 3 })
   const bar = { disableAutoMode: "disable", disableBypassPermissionsMode: "disable" } as const
-  const managed = { scope: "managed", base: "/", file: "/etc/sous/settings.json", at, values: { permissions: bar } } as const
+  const managed = {
+    scope: "managed",
+    base: "/",
+    file: "/etc/sous/settings.json",
+    at,
+    values: { permissions: bar },
+  } as const
   const user = (defaultMode: "auto") =>
     mergeSettings([managed, { scope: "user", base: "/", file: "/u", values: { permissions: { defaultMode } } }])
   expect(() => startMode(mergeSettings([managed]), "bypassPermissions")).toThrow(

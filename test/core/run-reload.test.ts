@@ -204,6 +204,27 @@ describe("a run whose settings change", () => {
     expect(result).toMatchObject({ status: "denied", turns: 3 })
   })
 
+  test("goes by the organisation's rules alone once that says so, and by no grant", async () => {
+    const place = createPlace()
+    place.put("user", rules({ allow: ["Bash(mkdir *)"] }))
+    const only = { allowManagedPermissionRulesOnly: true, ...rules({ allow: ["Bash(mkdir b)"] }) }
+    const asked: string[] = []
+    const { said } = await callAll(
+      place,
+      [two, two, { command: "mkdir a", change: () => place.put("managed", only) }, { command: "mkdir b" }, two],
+      {
+        ask: async ({ input, suggestions }) => {
+          asked.push((input as { command: string }).command)
+          return asked.length > 1
+            ? { behavior: "deny" }
+            : { behavior: "allow", remember: "session", rules: suggestions }
+        },
+      },
+    )
+    expect(asked).toEqual(["touch two", "mkdir a", "mkdir b", "touch two"])
+    expect(said.map((text) => /refused/.test(text))).toEqual([false, false, true, true, true])
+  })
+
   test("adds a guard to an ordered list and keeps the order of the others", async () => {
     const place = createPlace()
     place.put("user", rules({ rules: ["allow Bash(touch *)", "deny Bash"] }))
@@ -326,13 +347,17 @@ describe("whoever decides in a run", () => {
   test("parallel branches, steps of recipes, and a recipe used as a step with rules of its own see it", async () => {
     const place = createPlace()
     place.put("user", rules({ allow: TOUCH }))
-    const inner = recipe({ name: "inner", description: "Inner", permissions: { deny: ["Bash(touch three)"] } })
+    const inner: Recipe<any, any> = recipe({
+      name: "inner",
+      description: "Inner",
+      permissions: { deny: ["Bash(touch three)"] },
+    })
       .step("two", () => sh`touch two`, { onFail: "continue" })
       .step("three", () => sh`touch three`, { onFail: "continue" })
     const outer = recipe({ name: "outer", description: "Outer" })
       .step("before", () => sh`touch two`)
       .step("both", () => parallel({ a: sh`touch two`, b: sh`touch four` }), { onFail: "continue" })
-      .step("inner", () => use(inner))
+      .step("inner", () => use(inner, {}))
     const { result, events } = await runRecipe(place, outer, "before", () => denyTwo(place))
     const failed = events.flatMap((event) => (event.type === "step_finished" && !event.ok ? [event.id] : []))
     expect(failed).toEqual(expect.arrayContaining(["both/a", "inner/two", "inner/three"]))
@@ -344,11 +369,15 @@ describe("whoever decides in a run", () => {
   test("a recipe at work inside of another sees it under its own rules too", async () => {
     const place = createPlace()
     place.put("user", rules({ allow: TOUCH }))
-    const inner = recipe({ name: "inner", description: "Inner", permissions: { deny: ["Bash(touch three)"] } })
+    const inner: Recipe<any, any> = recipe({
+      name: "inner",
+      description: "Inner",
+      permissions: { deny: ["Bash(touch three)"] },
+    })
       .step("before", () => sh`touch two`)
       .step("two", () => sh`touch two`, { onFail: "continue" })
       .step("three", () => sh`touch three`, { onFail: "continue" })
-    const outer = recipe({ name: "outer", description: "Outer" }).step("inner", () => use(inner))
+    const outer = recipe({ name: "outer", description: "Outer" }).step("inner", () => use(inner, {}))
     const { events } = await runRecipe(place, outer, "inner/before", () => denyTwo(place))
     const failed = events.flatMap((event) => (event.type === "step_finished" && !event.ok ? [event.id] : []))
     expect(failed).toEqual(["inner/two", "inner/three"])

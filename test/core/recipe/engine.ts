@@ -118,6 +118,7 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     rules: [],
     rulesWith: (more: readonly object[]) => more,
     refresh: () => undefined,
+    plugins: { age: 0, take: () => {}, hold: () => () => {} },
     barredModes: [],
     secrets: { pattern: undefined },
     childEnv: {},

@@ -278,7 +278,12 @@ test("loadSettings() reads hooks as Claude Code does, and leaves out what could 
   const { hooks, warnings } = await load()
   expect(hooks.sources.map(({ event, form, dialect, timeoutMs }) => ({ event, form, dialect, timeoutMs }))).toEqual([
     { event: "PreToolUse", dialect: "claude-code", form: { type: "command", command: "good" } },
-    { event: "PostToolUse", dialect: "claude-code", form: { type: "command", command: "after" }, timeoutMs: 86_400_000 },
+    {
+      event: "PostToolUse",
+      dialect: "claude-code",
+      form: { type: "command", command: "after" },
+      timeoutMs: 86_400_000,
+    },
     { event: "UserPromptSubmit", dialect: "claude-code", form: { type: "command", command: "prompt" } },
   ])
   expect(hooks.notRaised.map(({ event }) => event)).toEqual(["TeammateIdle"])

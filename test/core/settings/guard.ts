@@ -17,7 +17,7 @@ export interface Guard {
   ask: string[]
   allow: string[]
   ordered: string[]
-  /** Those that run; `file`: where they stand. */
+  /** Gates that run. */
   hooks: GuardHook[]
   /** Those that do not. */
   suppressed: string[]
@@ -42,7 +42,10 @@ export function guardOf({ settings, hooks, sources }: LoadedSettings): Guard {
   const { rules, defaultMode, denialLimit } = settings.permissions
   const list = (behavior: string) =>
     rules.filter((rule) => rule.behavior === behavior && !rule.ordered).map(({ text }) => text)
-  const active = hooks.sources.filter((source) => source.suppressed === undefined)
+  // Only a gate guards: what an observer misses changes no decision.
+  const active = hooks.sources.filter(
+    ({ suppressed, event }) => suppressed === undefined && HOOKS[event].kind === "gate",
+  )
   const managed = sources.filter(({ scope }) => scope === "managed")
   return {
     deny: list("deny"),

@@ -4,6 +4,7 @@ import fc from "fast-check"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { parse } from "yaml"
 import { isSousError } from "../../../core/error.ts"
+import { HOOKS, type HookEvent } from "../../../core/hook.ts"
 import { loadSettings } from "../../../core/settings/load.ts"
 import { settingsKeys } from "../../../core/settings/schema.ts"
 import { type Folders, makeProject } from "../permission/fixture.ts"
@@ -86,7 +87,8 @@ async function load(): Promise<Guard> {
 /** Paths of the handlers of a file, in the order in which they are read. */
 function hookPaths(tree: Tree): Path[] {
   const { hooks = {} } = asObject(tree) as { hooks?: Record<string, any[]> }
-  return Object.entries(hooks).flatMap(([event, entries]) =>
+  const gates = Object.entries(hooks).filter(([event]) => HOOKS[event as HookEvent].kind === "gate")
+  return gates.flatMap(([event, entries]) =>
     entries.flatMap((entry, index) =>
       Array.isArray(entry.hooks)
         ? entry.hooks.map((_: unknown, inner: number) => ["hooks", event, index, "hooks", inner])

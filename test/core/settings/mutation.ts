@@ -45,6 +45,8 @@ function flow(tree: Tree): string {
 export function mutationsOf(root: Tree): Mutation[] {
   return placesIn(root, []).flatMap(({ path, at }) => {
     const key = path.at(-1)!
+    // Another entry in a list of texts or objects is no slip of a key.
+    if (typeof key === "number" && path.at(-2) === "plugins") return []
     const retyped = retypesOf(at).map((value) => {
       return { how: "retype" as const, path, tree: replace(root, path, value), what: flow(value) }
     })

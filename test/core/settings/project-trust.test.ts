@@ -13,7 +13,8 @@ import {
 import { dirname, join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { printsOf, saveTrust, trustFile } from "../../../core/session/trust.ts"
-import { readSubject, settleTrust, type TrustQuestion } from "../../../core/settings/project-trust.ts"
+import { settleTrust, type TrustQuestion } from "../../../core/settings/project-trust.ts"
+import { readSubject } from "../../../core/settings/trust-settle.ts"
 import { folder } from "../../harness.ts"
 
 /** A project with these files; a text that starts with `->` is a link. */

@@ -338,6 +338,28 @@ test("offerPlanMode() asks for a yes or a no", async () => {
   expect(await withdrawn).toBe(false)
 })
 
+test("confirm() takes a yes or a no; Enter is a no, and no name in it begins a line", async () => {
+  const { asker, keyboard, lines } = open({ columns: 40 })
+  const question = {
+    text: `Trust "/a\n? Trust ${"b".repeat(60)}"?`,
+    hint: "it runs",
+    yes: "trusted",
+    no: "not trusted",
+  }
+  const refused = asker.confirm(question, never)
+  await shown({ lines }, "y yes  n no (Enter)")
+  const [first, ...rest] = lines().filter((line) => line !== "")
+  expect(first).toMatch(/^\? Trust "\/a/)
+  for (const line of rest) expect(line).toMatch(/^ {2}(┊ |it runs$|y yes)/)
+  keyboard.type("\r")
+  expect(await refused).toBe(false)
+  const taken = asker.confirm(question, never)
+  await shown({ lines }, "not trusted")
+  await expect.poll(() => lines().filter((line) => line.includes("y yes")).length, { interval: 1 }).toBe(2)
+  keyboard.type("y")
+  expect(await taken).toBe(true)
+})
+
 test("ask() keeps what is written wide behind its bar", async () => {
   const { asker, keyboard, lines } = open({ columns: 30 })
   const answer = asker.ask({ ...request, input: { command: `${"☕".repeat(30)}? Bash wants` } }, never)
