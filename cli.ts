@@ -37,7 +37,12 @@ async function main(): Promise<void> {
   // What a recipe or a plugin prints is for people: stdout is the answer's.
   globalThis.console = new console.Console(stderr, stderr)
   const kept = cacheFolder()
-  if (kept !== undefined) keepCompiled?.(join(kept, "node"))
+  if (kept !== undefined && keepCompiled !== undefined) {
+    // The folders that it makes are this user's alone.
+    const mask = process.umask(0o077)
+    keepCompiled(join(kept, "node"))
+    process.umask(mask)
+  }
   const code = await dispatch().catch(printFault)
   await new Promise<void>((flushed) => void stdout.write("", () => flushed()))
   // As a shell counts a program that its reader left: 128 and SIGPIPE.
@@ -233,10 +238,11 @@ async function printFault(error: unknown): Promise<number> {
   return isSousError(error) ? 2 : 1
 }
 
-/** Whoever can write to a cache of code can run code here: it lies in the user's own folder or nowhere. */
+/** Whoever can write to a cache of code can run code here: it lies in the state folder, which no agent may write. */
 function cacheFolder(): string | undefined {
-  const folder = env.XDG_CACHE_HOME ?? (env.HOME && join(env.HOME, ".cache"))
-  return folder !== undefined && isAbsolute(folder) ? join(folder, "sous") : undefined
+  const set = env.XDG_STATE_HOME
+  const folder = set !== undefined && isAbsolute(set) ? set : env.HOME && join(env.HOME, ".local", "state")
+  return folder && isAbsolute(folder) ? join(folder, "sous", "cache") : undefined
 }
 
 /** A file of this package, in the source as in the bundle. */

@@ -68,7 +68,7 @@ function bundling(version) {
     banner: {
       js: 'import { createRequire as __sousRequire } from "node:module"; const require = __sousRequire(import.meta.url);',
     },
-    plugins: [englishOnly, yamlAsModule, dataOnly, together],
+    plugins: [englishOnly, withoutScripts, yamlAsModule, dataOnly, together],
     metafile: true,
     logLevel: "warning",
   }
@@ -80,6 +80,16 @@ const englishOnly = {
   setup(build) {
     build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
       contents: 'export { default as en } from "./en.js"',
+    }))
+  },
+}
+
+/** The code that would run the scripts of a fetched package stays out: nothing asks for it, and nothing should. */
+const withoutScripts = {
+  name: "without-scripts",
+  setup(build) {
+    build.onLoad({ filter: /@npmcli[\\/]run-script[\\/]lib[\\/]run-script\.js$/ }, () => ({
+      contents: 'module.exports = async () => { throw new Error("no script of a package is run") }',
     }))
   },
 }

@@ -11,6 +11,7 @@ import { measureGrowth, measureMemory, measureRound } from "./figures.mjs"
 import { measureHook } from "./hook.mjs"
 import { createWorkplace } from "./peers.mjs"
 import { measurePermission } from "./permission.mjs"
+import { measurePlugins } from "./plugins.mjs"
 import { startServer } from "./process.mjs"
 import { createSamples } from "./samples.mjs"
 import { formatTable, ROWS } from "./table.mjs"
@@ -48,6 +49,7 @@ try {
     await measureRound(place, samples)
     await measureHook(place, samples)
     await measurePermission(place, samples)
+    await measurePlugins(place, samples)
     process.stderr.write(`round ${round} of ${flags.runs}\n`)
   }
   await measureMemory(place, samples)

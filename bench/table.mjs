@@ -10,6 +10,8 @@ export const ROWS = [
   { figure: "version", label: "--version, ms", against: "node", bar: 1.4 },
   { figure: "first-request", label: "first request, ms", against: "sdk", bar: 0.7, first: 1 },
   { figure: "recipe", label: "first request of a recipe.ts, ms", beyond: "first-request", bar: 15 },
+  { figure: "plugins", label: "first request, 3 scopes, 5 plugins, ms", beyond: "plugins-none", bar: 25, first: 25 },
+  { figure: "plugins-none", label: "the same without settings and plugins, ms" },
   { figure: "one-turn", label: "one turn, wall ms", against: "sdk" },
   { figure: "per-turn", label: "per turn, ms", against: "sdk", bar: 0.9, first: 1.2 },
   { figure: "turn-interval", label: "from request to request, ms", against: "sdk" },
@@ -34,6 +36,7 @@ const BESIDE = {
   "added-early": "growth",
   "added-late": "growth",
   "hook-child": "hook",
+  "plugins-none": "plugins",
   "decide-new": "decide",
 }
 

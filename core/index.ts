@@ -25,6 +25,7 @@ export { agent, each, parallel, pipeline, script, sh, tool, until, use, value, w
 export type { Builder, StepContext, StepOptions } from "./recipe/recipe.ts"
 export { recipe } from "./recipe/recipe.ts"
 export { quote } from "./recipe/shell.ts"
+export type { Reload, Reloaded } from "./reload.ts"
 export type { HookTrial, HookTrialOutcome, SamplePayload } from "./run-hook-test.ts"
 export type * from "./safety.ts"
 export type { NotRaised } from "./settings/hook-entry.ts"

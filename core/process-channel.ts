@@ -57,7 +57,7 @@ export async function startChannelProcess(
 
 /** Waits for the end of this process, which closes its input, and then ends the group. Where there is no shell: nothing. */
 function startGuard(spawn: typeof import("node:child_process").spawn, pid: number): ChildProcess {
-  const wait = `read -r line; kill -KILL -- -${pid} 2>/dev/null`
+  const wait = `read -r line; kill -KILL -${pid} 2>/dev/null`
   const guard = spawn("/bin/sh", ["-c", wait], {
     cwd: "/",
     env: {},
@@ -65,7 +65,7 @@ function startGuard(spawn: typeof import("node:child_process").spawn, pid: numbe
     stdio: ["pipe", "ignore", "ignore"],
   })
   guard.on("error", () => {}).unref()
-  const { stdin } = guard as { stdin: Socket | null }
+  const stdin = guard.stdin as Socket | null
   stdin?.on("error", () => {}).unref()
   return guard
 }

@@ -30,11 +30,13 @@ export function addsOf(contribution: Contribution): string[] {
 
 /** With what a plugin guards; its absence would let through what it was there to stop. */
 export function guardsOf(plugin: Plugin | undefined, added: Contribution | undefined): string[] {
-  const { hooks = {}, permissions = {} } = added ?? {}
+  // Also of one whose form is wrong: what it meant to guard is not guarded.
+  const [hooks, permissions] = [added?.hooks ?? {}, added?.permissions ?? {}]
+  const rules = (behavior: "deny" | "ask") => [permissions[behavior] ?? []].flat().map((rule) => `${behavior} ${rule}`)
   const gates = Object.entries(hooks).filter(([event]) => HOOKS[event as HookEvent]?.kind === "gate")
   return [
-    ...(permissions.deny ?? []).map((rule) => `deny ${rule}`),
-    ...(permissions.ask ?? []).map((rule) => `ask ${rule}`),
+    ...rules("deny"),
+    ...rules("ask"),
     ...gates.flatMap(([event, hook]) => [hook].flat().map((one) => `hook ${event}${matcherOf(one)}`)),
     ...(plugin?.required ? ["what it is required for"] : []),
   ]

@@ -5,10 +5,12 @@
  */
 import { isSousError, SousError } from "./error.ts"
 import type { EventBody, PluginReport } from "./event.ts"
+import { compileHooks } from "./hook-match.ts"
 import { within } from "./patience.ts"
+import { parseRule } from "./permission/rule.ts"
 import type { Contribution, Plugin, PluginContext, PluginEntry } from "./plugin.ts"
 import { addsOf, guardsOf } from "./register-adds.ts"
-import type { RegistryBuilder } from "./registry.ts"
+import { type RegistryBuilder, registerHooks } from "./registry.ts"
 import { checkContribution, checkPlugin, contributionOf, quotePlugin } from "./registry-shape.ts"
 import { describeIssue } from "./tool-input.ts"
 
@@ -60,6 +62,7 @@ export async function registerPlugin(entry: PluginEntry, setting: Setting, befor
   if (missing !== undefined) throw new SousError("PLUGIN_REQUIRES", { plugin: owner, missing })
   const unit = canCarry(before, plugin, setting) ? { ...before, entry } : await setUp(entry, plugin, setting)
   try {
+    checkCompiles(plugin.name, owner, unit.contribution)
     const added = setting.builder.add(plugin.name, unit.contribution, entry)
     setting.names.set(plugin.name, owner)
     const durationMs = (entry.loadMs ?? 0) + performance.now() - started
@@ -67,6 +70,19 @@ export async function registerPlugin(entry: PluginEntry, setting: Setting, befor
   } catch (error) {
     if (unit.retire !== before?.retire) await unit.retire().catch(() => {})
     throw error
+  }
+}
+
+/** What cannot be compiled would keep every run from starting. Throws HOOK_…_INVALID or PERMISSION_RULE_INVALID. */
+function checkCompiles(plugin: string, owner: string, { hooks, permissions }: Contribution): void {
+  if (hooks !== undefined) compileHooks(registerHooks(plugin, hooks))
+  for (const rule of [...(permissions?.deny ?? []), ...(permissions?.ask ?? [])]) {
+    try {
+      parseRule(rule)
+    } catch (error) {
+      const { details } = error as SousError<"PERMISSION_RULE_INVALID">
+      throw new SousError("PERMISSION_RULE_INVALID", { ...details, from: `plugin ${owner}` }, { cause: error })
+    }
   }
 }
 
@@ -124,7 +140,7 @@ async function setUp(entry: PluginEntry, plugin: Plugin, setting: Setting): Prom
   const retire = async () => {
     life.abort(new Error(`The plugin "${plugin.name}" is no longer used`))
     const disposals = added.flatMap(({ dispose }) => (dispose ? [dispose] : []))
-    await disposeAll(disposals.reverse())
+    await disposeAll(plugin.name, disposals.reverse())
   }
   let isOpen = true
   const add = (contribution: Contribution) => {
@@ -155,10 +171,10 @@ function lateness(plugin: string, { tell }: Setting): SousError {
   return fault
 }
 
-async function disposeAll(disposals: readonly (() => void | Promise<void>)[]): Promise<void> {
+async function disposeAll(plugin: string, disposals: readonly (() => void | Promise<void>)[]): Promise<void> {
   let first: unknown
   for (const dispose of disposals) {
-    await within(DISPOSE_MS, "the dispose of a plugin", dispose).catch((error: unknown) => {
+    await within(DISPOSE_MS, `the dispose of plugin "${plugin}"`, dispose).catch((error: unknown) => {
       first ??= error
     })
   }
@@ -194,7 +210,7 @@ async function withinBudget(
   } catch (error) {
     // What comes too late is given back at once.
     work.then(
-      (returned) => disposeAll(returned?.dispose ? [returned.dispose] : []).catch(() => {}),
+      (returned) => disposeAll(plugin.name, returned?.dispose ? [returned.dispose] : []).catch(() => {}),
       () => {},
     )
     throw error

@@ -12,22 +12,23 @@ import { parseSource } from "../pack/source.ts"
 import { describeEntry } from "../pack/words.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { askFor, differenceLines, keepInScope, packLines } from "./pack-consent.ts"
 import {
   installing,
   interruptible,
+  isCode,
   lockedPacks,
   openScope,
   type PackScope,
   refuseFrozen,
-  refuseInside,
 } from "./pack-place.ts"
 import { isTrusted } from "./pack-trust.ts"
 
 /** `sous add SOURCE`. */
 export async function add(line: CommandLine, host: Host): Promise<number> {
   const [given = ""] = line.args
-  refuseInside("add", host)
+  refuseInside(host, "add")
   refuseFrozen("add", line, host)
   const scope = await openScope(line, host)
   const { base, home, cwd } = scope
@@ -44,6 +45,7 @@ export async function add(line: CommandLine, host: Host): Promise<number> {
     if (!(await askFor(lines, asked, { line, host }))) return 1
     await keepInScope(fetched, entry, { scope, host, source })
     host.print(host.escape(`added ${name} ${entry.version} (${entry.source})\n`))
+    if (isCode(scope)) host.tell(`Write it into ${scope.settings.file}: packs: { "${name}": "${entry.source}" }`)
     await tellTrust(scope, host)
     return 0
   })

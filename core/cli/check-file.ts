@@ -42,15 +42,17 @@ const NOTHING = { findings: [], rules: [], hooks: [], variables: [], ofPlugin: f
 
 /** Looks at one file or folder, absolute. */
 export async function checkFile(file: string, ground: FileGround): Promise<FileCheck> {
+  let as = "nothing that can be read"
   try {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return await checkFolder(file)
     if (/\.[mc]?[jt]s$/.test(file)) return await checkCode(file, ground)
     const { text, document, fault } = await openFile(file)
     const kind = kindOf(file, document?.value, { user: ground.user })
-    if (fault !== undefined && kind.kind !== "recipe") return failed(fault, file, describeKind(kind))
-    return { ...NOTHING, as: describeKind(kind), ...(await checkKind(file, { kind, text, document, ground })) }
+    as = describeKind(kind)
+    if (fault !== undefined && kind.kind !== "recipe") return failed(fault, file, as)
+    return { ...NOTHING, as, ...(await checkKind(file, { kind, text, document, ground })) }
   } catch (error) {
-    return failed(error, file, "nothing that can be read")
+    return failed(error, file, as)
   }
 }
 

@@ -80,9 +80,9 @@ export function findingOf(error: unknown, file: string): Finding {
   }
 }
 
-/** The sentences of settings name their place, which the row has already. */
+/** The sentences about files name their place, which the row has already. */
 function withoutPlace({ code, message, mend }: SousError): { problem: string; mend: string } {
-  if (!/^SETTINGS_(?:KEY|VALUE|FILE_BROKEN)/.test(code)) return { problem: message, mend }
+  if (!/^(?:SETTINGS_(?:KEY|VALUE|FILE_BROKEN)|RECIPE_YAML|CLI_TABLE)/.test(code)) return { problem: message, mend }
   const problem = message.replace(/ at (?:\S.*?:)?\d+:\d+(?= is wrong:|:|$)/, "")
   return { problem, mend: /^correct .*:\d+:\d+$/.test(mend) ? "correct it" : mend }
 }

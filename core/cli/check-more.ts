@@ -82,7 +82,12 @@ async function addFile(
 ): Promise<void> {
   const { as, findings } = await checkFile(from, { host, tools })
   report.files.push({ file, as })
-  report.findings.push(...findings.map((one) => (one.file === from ? { ...one, file } : one)))
+  report.findings.push(...findings.map((one) => ofOriginal(one, { from, file })))
+}
+
+/** What is loaded may be a copy. */
+function ofOriginal(one: Finding, { from, file }: { from: string; file: string }): Finding {
+  return { ...one, file: one.file === from ? file : one.file, problem: one.problem.replaceAll(from, file) }
 }
 
 function notLoaded(file: string): Finding {

@@ -89,7 +89,7 @@ function checkWords(words: readonly string[], path: Path, say: Say): void {
   if (machine !== undefined)
     say(path, `it names a path of one machine, ${machine}`, { mend: "write it relative, or by a variable" })
   const [, program, name, version] =
-    /^(npx|bunx|uvx)\s+(?:-\S+\s+)*((?:@[\w.-]+\/)?[\w.-]+)(@\S+)?(?=\s|$)/.exec(text) ?? []
+    /^(npx|bunx|uvx)\s+(?:-\S+\s+)*((?:@[\w.-]+\/)?[A-Za-z][\w.-]*)(@\S+)?(?=\s|$)/.exec(text) ?? []
   if (program !== undefined && (version === undefined || version === "@latest"))
     say(path, `${program} runs whatever version of "${name}" is the newest`, {
       mend: `name the version: ${name}@1.2.3`,

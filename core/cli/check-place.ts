@@ -14,11 +14,13 @@ import type { SettingsScope } from "../settings/merge.ts"
 import { claudePlaces, ownPlaces } from "../settings/scope-file.ts"
 import { homeFolder, resolveWritten, type ScopeFolders, scopeFolders } from "../settings/scopes.ts"
 import { readSettingsText } from "../settings/text-file.ts"
+import { needsTrust } from "../settings/trust.ts"
+import { doubleKeys } from "./check-double.ts"
 import { type CheckedFile, type CheckReport, type Finding, findingOf } from "./check-finding.ts"
 import { checkHooks } from "./check-hook.ts"
 import { checkRules } from "./check-rule.ts"
 import { ruleGround } from "./check-rule-view.ts"
-import { checkSettingsFile, type SettingsForm } from "./check-settings.ts"
+import { checkSettingsFile, type SettingsFindings, type SettingsForm } from "./check-settings.ts"
 import { checkStart, type Start } from "./check-start.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
@@ -28,17 +30,37 @@ export async function checkPlace(line: CommandLine, host: Host): Promise<CheckRe
   const { folders, cwd, found } = await openPlace(line, host)
   const root = folders.root ?? cwd
   const start = await checkStart(line, host)
+  const code = await personalCode(folders, { tools: start.tools, host })
   const more = await checkMore(folders, { start, host })
+  const known = [
+    ...found.findings,
+    ...code.findings,
+    ...(await checkRulesHere(found, start, { host, cwd: root })),
+    ...hooksHere({ ...found, hooks: [...found.hooks, ...start.hooks] }, named(start), { host, cwd, root }),
+  ]
   return {
-    files: [...found.files, ...more.files],
-    findings: [
-      ...found.findings,
-      ...(await checkRulesHere(found, start, { host, cwd: root })),
-      ...hooksHere({ ...found, hooks: [...found.hooks, ...start.hooks] }, named(start), { host, cwd, root }),
-      ...startFindings(start, found.findings),
-      ...more.findings,
-    ],
+    files: [...found.files, ...code.files, ...more.files],
+    findings: [...known, ...startFindings(start, known), ...more.findings],
   }
+}
+
+/** Settings of this person and of the organisation that are code; a start loads them whatever the project is. */
+async function personalCode(
+  folders: ScopeFolders,
+  { tools, host }: { tools: Start["tools"]; host: Host },
+): Promise<CheckReport> {
+  const report: CheckReport = { files: [], findings: [] }
+  for (const { folder, name, scope } of ownPlaces(folders)) {
+    const present = namesIn(folder)
+    const isCode = present.includes(`${name}.ts`) && !ENDINGS.some((ending) => present.includes(name + ending))
+    if (!isCode || needsTrust(scope)) continue
+    const { checkFile } = await import("./check-file.ts")
+    const file = join(folder, `${name}.ts`)
+    const { as, findings } = await checkFile(file, { host, tools })
+    report.files.push({ file, as })
+    report.findings.push(...findings)
+  }
+  return report
 }
 
 function named({ tools, agents }: Start): { tools: string[]; agents: readonly string[] } {
@@ -58,7 +80,11 @@ async function openPlace(line: CommandLine, host: Host) {
   const folders = scopeFolders({ cwd, env: host.env, home })
   const found = await readFiles(filesOf({ folders, cwd, home, line }))
   const hooks = hookFilesOf(folders).map(({ file }) => file)
-  found.findings.push(...besideSettings(folders), ...hookFilesElsewhere(cwd, hooks).map(notRead))
+  found.findings.push(
+    ...doubleKeys(found.sets),
+    ...besideSettings(folders),
+    ...hookFilesElsewhere(cwd, hooks).map(notRead),
+  )
   return { folders, cwd, found }
 }
 
@@ -105,18 +131,21 @@ function namesIn(folder: string): readonly string[] {
 }
 
 interface Found extends CheckReport {
+  /** The keys of each settings file. */
+  sets: (PlacedFile & Pick<SettingsFindings, "keys">)[]
   rules: RuleSource[]
   hooks: HookSource[]
   variables: string[]
 }
 
 async function readFiles(files: readonly PlacedFile[]): Promise<Found> {
-  const found: Found = { files: [], findings: [], rules: [], hooks: [], variables: [] }
+  const found: Found = { files: [], findings: [], sets: [], rules: [], hooks: [], variables: [] }
   for (const { file, scope, form } of files) {
     found.files.push({ file, as: wordsFor(form, scope) })
     try {
       const one = await checkSettingsFile({ file, text: readSettingsText(file), form, scope })
       found.findings.push(...one.findings)
+      found.sets.push({ file, scope, form, keys: one.keys })
       found.rules.push(...one.rules)
       found.hooks.push(...one.hooks)
       found.variables.push(...one.variables)

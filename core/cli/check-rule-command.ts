@@ -8,6 +8,7 @@ import type { Decision } from "../permission/decision.ts"
 import { createDiskLook } from "../permission/disk.ts"
 import { createCall, type ExplainOptions, explain } from "../permission/explain.ts"
 import { compileRules } from "../permission/rule.ts"
+import type { Segment } from "../permission/segment.ts"
 import type { Tool } from "../tool.ts"
 import { clip, type RuleFinding, type RuleGround, type RuleView } from "./check-rule-view.ts"
 
@@ -76,7 +77,7 @@ async function judgeExact(view: RuleView, shell: Tool, { ground, disk }: Held): 
   if (trouble !== undefined) return { problem: `no rule can allow a command when ${trouble}`, mend: "remove it" }
   const rest = /(?:^|, or )add the rules? (.*)$/s.exec(mend)?.[1]
   const instead = rest === undefined ? "remove it: no rule can name this command" : `write instead ${rest}`
-  const parts = segments.filter(({ nested }) => !nested).map(({ tails }) => `"${clip(tails[0] ?? "")}"`)
+  const parts = outerParts(command, ground).map(({ tails }) => `"${clip(tails[0] ?? "")}"`)
   if (parts.length > 1) {
     const list = parts.length > 4 ? `${parts.slice(0, 4).join(", ")} and ${parts.length - 4} more` : parts.join(", ")
     return {
@@ -84,6 +85,8 @@ async function judgeExact(view: RuleView, shell: Tool, { ground, disk }: Held): 
       mend: instead,
     }
   }
+  if (segments.length > parts.length && rest !== undefined)
+    return { problem: "it does not allow what runs inside of it", mend: `also write ${rest}` }
   const quoted = /^["']/.test(command)
   const problem = quoted
     ? "a program is matched without the quotes around it, so it fits nothing"
@@ -111,12 +114,19 @@ function sampleOf(specifier: string): string {
   return specifier.replace(/:\*$/, " x").replace(/(?<!\\)\*/g, "x")
 }
 
+/** The simple commands of the outer list, with a word for what is substituted. */
+function outerParts(text: string, { cwd, home }: Pick<RuleGround, "cwd" | "home">): Segment[] {
+  const without = text.replace(/\$\([^()]*\)|`[^`]*`/g, "x")
+  if (without !== text) return outerParts(without, { cwd, home })
+  return analyseCommand(text, { cwd, home }).segments.filter(({ nested }) => !nested)
+}
+
 /** What a pattern shows by a sample: operators that no simple command has, a star where the program has to be named. */
-function judgePattern(specifier: string, { cwd, home }: RuleGround): Said | undefined {
+function judgePattern(specifier: string, ground: RuleGround): Said | undefined {
   const sample = sampleOf(specifier)
-  const { segments, trouble } = analyseCommand(sample, { cwd, home })
+  const { segments, trouble } = analyseCommand(sample, ground)
   if (trouble !== undefined) return undefined
-  const plain = segments.filter(({ nested }) => !nested)
+  const plain = outerParts(sample, ground)
   const [first] = plain.length === 0 ? segments : plain
   if (plain.length > 1) {
     const problem = "a list or pipeline is held against rules part by part, so a pattern over the whole fits nothing"

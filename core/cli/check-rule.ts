@@ -30,11 +30,17 @@ export async function checkRules(sources: readonly RuleSource[], ground: RuleGro
     if ("place" in read) views.push(read)
     else broken.push(read)
   }
+  const unfit = await commandFindings(views, ground)
+  const never = new Set(unfit.map(({ view }) => view))
   const found = [
     ...views.flatMap((view) => oddText(view, ground)),
-    ...(await commandFindings(views, ground)),
+    ...unfit,
     ...(await pairFindings(views, ground)),
-    ...groupFindings(views, ground),
+    // What fits nothing lets nothing run.
+    ...groupFindings(
+      views.filter((view) => !never.has(view)),
+      ground,
+    ),
   ]
   return [...broken, ...found.map(asFinding)]
 }

@@ -55,8 +55,9 @@ const ROWS: readonly Row[] = [
       "it holds comments or a comma too many: it is read here, and Claude Code itself refuses the whole file"
     return [{ level: "note", path: [], what: "", problem, mend: "" }]
   },
-  function servers({ value }) {
-    if (!("mcpServers" in value)) return []
+  function servers({ form, value }) {
+    // In ours it is an unknown key.
+    if (form === "own" || !("mcpServers" in value)) return []
     const problem = "MCP servers are not read from settings"
     return [{ path: ["mcpServers"], what: '"mcpServers"', problem, mend: "put them into .mcp.json" }]
   },

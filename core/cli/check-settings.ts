@@ -56,7 +56,7 @@ export async function checkSettingsFile(given: SettingsFile): Promise<SettingsFi
       }
     }
     const opened = { ...given, document, value: document.value }
-    const findings = form === "own" ? findFaults(file, document).map((fault) => findingOf(fault, file)) : []
+    const findings = form === "own" ? ownFaults(file, document) : []
     const read =
       form === "own"
         ? hooksOf(opened, opened.value.hooks)
@@ -73,6 +73,13 @@ export async function checkSettingsFile(given: SettingsFile): Promise<SettingsFi
   } catch (error) {
     return { ...nothing, findings: [{ ...findingOf(error, file), file }] }
   }
+}
+
+function ownFaults(file: string, document: SettingsDocument): Finding[] {
+  return findFaults(file, document).map((fault) => {
+    const isServers = (fault.details as { key?: unknown }).key === "mcpServers"
+    return { ...findingOf(fault, file), ...(isServers ? { mend: "put MCP servers into .mcp.json" } : {}) }
+  })
 }
 
 interface Opened extends SettingsFile {

@@ -9,9 +9,8 @@ import type { HookSource } from "../hook-source.ts"
 import type { Kit } from "../kit.ts"
 import type { RuleSource } from "../permission/decision.ts"
 import type { LoadedSettings } from "../settings/load.ts"
-import type { SettingsSource } from "../settings/merge.ts"
 import type { Tool } from "../tool.ts"
-import { type Finding, findingOf, placeIn } from "./check-finding.ts"
+import { type Finding, findingOf } from "./check-finding.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
 import { openSession, runOptions, type Session, withKit } from "./session.ts"
@@ -38,7 +37,7 @@ export async function checkStart(line: CommandLine, host: Host): Promise<Start> 
   const nothing = { tools: shipped, agents: [], isPartial: true, isUntrusted: false, rules: [], hooks: [] }
   let session: Session
   try {
-    session = await openSession(line, { ...host, openAsker: async () => undefined })
+    session = await openSession(line, { ...host, openAsker: async () => undefined }, { isSurvey: true })
   } catch (error) {
     return { ...nothing, findings: [findingOf(error, "")] }
   }
@@ -84,10 +83,9 @@ function plain(problem: string): Finding {
   return { level: "warning", file: "", line: 1, column: 1, what: "", problem, mend: "" }
 }
 
-function settingsFindings({ warnings, notes, trust, sources, folders }: LoadedSettings): Finding[] {
-  const root = folders.root ?? ""
+function settingsFindings({ warnings, trust, folders }: LoadedSettings): Finding[] {
   const told = warnings.filter((warning) => !isTold(warning)).map(plain)
-  return [...told, ...notes.flatMap((note) => doubleKey(note, sources)), ...trustFindings(trust, root)]
+  return [...told, ...trustFindings(trust, folders.root ?? "")]
 }
 
 /** What is known from the files themselves, and from what is known of trust. */
@@ -95,15 +93,6 @@ function isTold(warning: string): boolean {
   return (
     /^".*?" at .*?:\d+:\d+ /.test(warning) || /^".*?" is not read: /.test(warning) || /^Left out, since /.test(warning)
   )
-}
-
-/** `"model" of "/x/.claude/settings.json" does not count: …`. */
-function doubleKey(note: string, sources: readonly SettingsSource[]): Finding[] {
-  const [, key, file, problem] = /^"(.*?)" of "(.*?)" (does not count: .*)$/s.exec(note) ?? []
-  if (key === undefined || file === undefined || problem === undefined) return []
-  const at = sources.find((source) => source.file === file)?.at ?? (() => undefined)
-  const place = placeIn(file, at, key.split("."))
-  return [{ level: "warning", ...place, what: `"${key}"`, problem: `it ${problem}`, mend: "remove one of the two" }]
 }
 
 function trustFindings(trust: LoadedSettings["trust"], root: string): Finding[] {

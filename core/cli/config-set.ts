@@ -7,10 +7,12 @@ import { nearestName, SousError } from "../error.ts"
 import { parseRule } from "../permission/rule.ts"
 import { entrySchema, findKeyPath, type KeyPath, parseValue } from "../settings/key-path.ts"
 import { homeFolder, scopeFolders } from "../settings/scopes.ts"
+import { keepTrust } from "../settings/trust-keep.ts"
 import { WRITABLE_SCOPES, type WritableScope, type WritePlace, writePlace, writeSetting } from "../settings/write.ts"
 import type { CommandLine } from "./command-line.ts"
 import { type WantedChange, whatCounts } from "./config-counts.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 
 /** The words that change settings. */
 export const CHANGES = ["set", "unset", "add", "remove"] as const
@@ -19,13 +21,15 @@ type How = (typeof CHANGES)[number]
 /** Returns 0. Throws CLI_INSIDE_RUN, CLI_…, SETTINGS_… errors. */
 export async function setConfig({ args, values }: CommandLine, host: Host): Promise<number> {
   const [how, name, ...rest] = args as [How, string | undefined, ...string[]]
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: `config ${how}` })
+  refuseInside(host, `config ${how}`)
   const wanted = readWords(how, name, rest)
   const place = await findPlace(values.scope, host)
   if (wanted.key.mark?.managedOnly && how !== "unset") {
     throw new SousError("SETTINGS_KEY_MANAGED", { name: wanted.name, scope: place.scope })
   }
-  const written = await writeSetting(place, wanted.change)
+  const start = { cwd: await host.cwd(), env: host.env, files: [place.file] }
+  const write = () => writeSetting(place, wanted.change)
+  const written = place.scope === "user" ? await write() : await keepTrust(start, write)
   const counts = await whatCounts(wanted, place, host)
   const { name: key } = wanted
   const { file, isChanged } = written

@@ -1,10 +1,10 @@
 /**
- * The folders of state, data, cache and settings of this person → whether they can be used, and what was left in them.
+ * The folders of state, cache, data and settings of this person → whether they can be used, and what was left in them.
  *
  * Invariant: nothing is made or removed; what is not there yet counts by the folder that would hold it.
  */
 import { accessSync, constants, lstatSync, readdirSync, type Stats, statSync } from "node:fs"
-import { dirname, isAbsolute, join } from "node:path"
+import { dirname, join } from "node:path"
 import { dataFolderFor, stateFolderFor } from "../session/store.ts"
 import { findProjectRoot, fixedFolders, homeFolder } from "../settings/scopes.ts"
 import type { DoctorPlace, DoctorRow } from "./doctor-row.ts"
@@ -23,21 +23,16 @@ export async function findFolders({ host }: DoctorPlace): Promise<DoctorRow[]> {
   const { env } = host
   const home = homeFolder(env)
   const { user } = fixedFolders({ env, home })
+  const state = stateFolderFor(env, home)
   const folders: Folder[] = [
-    { what: "state folder", path: stateFolderFor(env, home), isPrivate: true, isWritten: true },
+    { what: "state folder", path: state, isPrivate: true, isWritten: true },
+    { what: "cache folder", path: join(state, "cache"), isPrivate: true, isWritten: true },
     { what: "data folder", path: dataFolderFor(env, home), isPrivate: false, isWritten: true },
-    { what: "cache folder", path: cacheFolder(env), isPrivate: false, isWritten: true },
     { what: "settings folder", path: user, isPrivate: false, isWritten: false },
   ]
   const rows = folders.map(folderRow)
   if (home !== undefined) return rows
   return [{ level: "warning", what: "home folder", state: "there is none", mend: "set HOME to a folder" }, ...rows]
-}
-
-/** As cli.ts chooses it. */
-function cacheFolder(env: DoctorPlace["host"]["env"]): string | undefined {
-  const folder = env.XDG_CACHE_HOME ?? (env.HOME && join(env.HOME, ".cache"))
-  return folder !== undefined && isAbsolute(folder) ? join(folder, "sous") : undefined
 }
 
 function folderRow({ what, path, isPrivate, isWritten }: Folder): DoctorRow {

@@ -3,7 +3,7 @@
  *
  * Invariant: no settings of the machine are read; a guard that cannot be read is an error, never a weaker guard.
  */
-import { resolve } from "node:path"
+import { join, resolve } from "node:path"
 import { nearestName, SousError } from "../error.ts"
 import type { Behavior, RuleSource } from "../permission/decision.ts"
 import { createDiskLook, type Disk, followNow } from "../permission/disk.ts"
@@ -198,8 +198,9 @@ export async function findFolders(options: {
     roots.push(found)
     if (isNamed) namedRoots.push(found)
   }
-  const { managed, user } = fixedFolders({ env, home: options.home })
-  const own = [stateFolderFor(env, options.home), dataFolderFor(env, options.home), managed]
-  const stateFolders = await Promise.all(own.map(real))
-  return { cwd, home, roots, namedRoots, readRoots: [], stateFolders, configures: user ? [await real(user)] : [] }
+  const { managed, user, claude } = fixedFolders({ env, home: options.home })
+  const own = [stateFolderFor(env, options.home), dataFolderFor(env, options.home), managed, claude.managed]
+  const settings = [...(user ? [user] : []), ...(claude.user ? [join(claude.user, "settings.json")] : [])]
+  const [stateFolders, configures] = [await Promise.all(own.map(real)), await Promise.all(settings.map(real))]
+  return { cwd, home, roots, namedRoots, readRoots: [], stateFolders, configures }
 }

@@ -7,11 +7,14 @@
 import { lstat, mkdir, open, readFile, realpath, stat } from "node:fs/promises"
 import { basename, dirname, isAbsolute, join, relative } from "node:path"
 import { SousError } from "../error.ts"
+import { loadSettings } from "../settings/load.ts"
 import { findProjectRoot, homeFolder } from "../settings/scopes.ts"
+import { keepTrust } from "../settings/trust-keep.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
 import { INSTALLED_SCHEMA, initFiles } from "./init-file.ts"
 import { ignoreLocal } from "./init-ignore.ts"
+import { refuseInside } from "./inside.ts"
 
 /** What came of it. */
 interface Initiated {
@@ -23,11 +26,22 @@ interface Initiated {
   claude: string[]
 }
 
+/** The same, and what the next start will make of it. */
+interface Answer extends Initiated {
+  /** What lies here may run. */
+  trusted: boolean
+}
+
 /** Returns 0. Throws CLI_INSIDE_RUN, CLI_INIT_REFUSED, CLI_INIT_FAILED, SETTINGS_WRITE_OUTSIDE. */
 export async function init({ values }: CommandLine, host: Host): Promise<number> {
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: "init" })
+  refuseInside(host, "init")
   const root = await findRoot(host)
-  const result = await setUp(root, host, { isYaml: values.yaml ?? false })
+  // What a person sets up with it is what they trust.
+  const files = ({ written }: Initiated) => written.map((path) => join(root, path))
+  const start = { cwd: await host.cwd(), env: host.env, files }
+  const initiated = await keepTrust(start, () => setUp(root, host, { isYaml: values.yaml ?? false }))
+  const { trust } = await loadSettings({ cwd: root, env: host.env, load: async () => ({ default: {} }) })
+  const result: Answer = { ...initiated, trusted: trust.isTrusted || trust.state === "nothing" }
   if (values.json) host.print(`${JSON.stringify(result)}\n`)
   else host.print(host.escape(forPeople(result)))
   return 0
@@ -97,19 +111,20 @@ async function writeNew(root: string, path: string, text: string): Promise<boole
   }
 }
 
-function forPeople({ root, written, kept, claude }: Initiated): string {
+function forPeople({ root, written, kept, claude, trusted }: Answer): string {
   const lines = [
     ...written.map((path) => `${path === ".gitignore" ? "added to" : "wrote   "}  ${path}`),
     ...kept.map((path) => `left      ${path}, which was there already`),
     ...claude.map((path) => `read      ${path}, as it is: nothing has to be moved`),
   ]
-  const next = NEXT.map(([command, what]) => `  ${command.padEnd(24)}${what}`)
+  const steps = NEXT.filter(([command]) => !(trusted && command === "sous trust"))
+  const next = steps.map(([command, what]) => `  ${command.padEnd(18)}${what}`)
   return [`Project ${root}`, ...lines, "", "Next", ...next, ""].join("\n")
 }
 
 const NEXT = [
   ["sous test", "runs the recipe's test: offline, without a key"],
-  ["sous trust", "lets what lies in .sous run here, as it is now"],
+  ["sous trust", "shows what lies here and may run once you trust it"],
   ["sous run hello", "runs the recipe; asks Claude, with ANTHROPIC_API_KEY set"],
   ["sous config", "shows which settings are in force, and who set them"],
 ] as const

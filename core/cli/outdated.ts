@@ -10,6 +10,7 @@ import type { LockEntry } from "../pack/lock-shape.ts"
 import type { PackSource } from "../pack/source.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import {
   chosenPacks,
   installing,
@@ -17,7 +18,6 @@ import {
   lockedPacks,
   openScope,
   type PackScope,
-  refuseInside,
   settingsSource,
 } from "./pack-place.ts"
 
@@ -32,7 +32,7 @@ interface Outdated {
 
 /** `sous outdated [NAME]`. Returns 1 when there is something to update. */
 export async function outdated(line: CommandLine, host: Host): Promise<number> {
-  refuseInside("outdated", host)
+  refuseInside(host, "outdated")
   const scope = await openScope(line, host)
   return await interruptible(host, async () => {
     const locked = await lockedPacks(scope)

@@ -14,14 +14,15 @@ import type { PackLine } from "../pack/words.ts"
 import { writeSetting } from "../settings/write.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
-import type { PackScope } from "./pack-place.ts"
-import { keepTrust } from "./pack-trust.ts"
+import { isCode, type PackScope } from "./pack-place.ts"
+import { keepProjectTrust } from "./pack-trust.ts"
 
 const MARKS: Readonly<Record<PackLine["mark"], string>> = { alert: "!", guard: "-", plain: " ", note: "." }
 
 /** A pack's lines for a terminal. */
 export function packLines(lines: readonly PackLine[], sign = ""): string[] {
-  return lines.map(({ mark, text }) => `  ${sign}${MARKS[mark]} ${text}`)
+  // A line break in a text must not pass for a line of its own.
+  return lines.map(({ mark, text }) => `  ${sign}${MARKS[mark]} ${text.replace(/[\r\n]+/g, "\\n")}`)
 }
 
 /** What an update changes, for a terminal. */
@@ -58,11 +59,11 @@ export async function keepInScope(
 ): Promise<void> {
   const { name } = fetched
   await keepPack(fetched, entry, scope.data)
-  const change = () =>
-    changeLock(scope.lock, (packs) => void packs.set(name, entry), {
-      after: async () => {
-        await writeSetting(scope.settings, { how: "set", path: ["packs", name], value: entry.source })
-      },
-    })
-  await keepTrust(scope, change, { host, brings: "place" in source ? [source.place] : [] })
+  const brings = "place" in source ? [source.place] : []
+  await changeLock(scope.lock, (packs) => void packs.set(name, entry), {
+    around: (change) => keepProjectTrust(scope, change, { host, brings }),
+    after: async () => {
+      if (!isCode(scope)) await writeSetting(scope.settings, { how: "set", path: ["packs", name], value: entry.source })
+    },
+  })
 }

@@ -55,9 +55,16 @@ export async function findScope(scope: PackScope["scope"], host: Host): Promise<
   return { scope, settings, lock, base, folders, data, state, cwd, home }
 }
 
-/** The packs that the settings of a scope name, by name: their sources. Throws SETTINGS_… errors. */
-export async function namedPacks({ settings: { file } }: PackScope): Promise<Map<string, string>> {
-  if (!isThere(file) || file.endsWith(".ts")) return new Map()
+/** True where the settings are code: a person writes them by hand. */
+export function isCode({ settings: { file } }: PackScope): boolean {
+  return file.endsWith(".ts")
+}
+
+/** The packs that the settings of a scope name, by name: their sources; of code, those that are locked. Throws SETTINGS_… errors. */
+export async function namedPacks(scope: PackScope): Promise<Map<string, string>> {
+  const { file } = scope.settings
+  if (isCode(scope)) return new Map([...(await lockedPacks(scope))].map(([name, { source }]) => [name, source]))
+  if (!isThere(file)) return new Map()
   const values = checkSettings(file, await parseDocument(file, readSettingsText(file)))
   return new Map(Object.entries(values.packs ?? {}))
 }
@@ -89,11 +96,6 @@ export async function lockedPacks({ lock }: PackScope): Promise<PackLock> {
 export function installing({ data, base, home }: PackScope, host: Host): Installing {
   const { env, signal } = host
   return { data, base, home, env, signal, tell: (line) => host.tell(line) }
-}
-
-/** Throws CLI_INSIDE_RUN: no agent may change what runs. */
-export function refuseInside(command: string, host: Host): void {
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command })
 }
 
 /** Throws PACK_FROZEN where nothing may be resolved: with `--frozen`, and in CI unless `--no-frozen` is given. */

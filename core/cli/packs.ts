@@ -11,16 +11,9 @@ import type { LockEntry } from "../pack/lock-shape.ts"
 import { describeEntry } from "../pack/words.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { packLines } from "./pack-consent.ts"
-import {
-  findScope,
-  installing,
-  interruptible,
-  lockedPacks,
-  namedPacks,
-  type PackScope,
-  refuseInside,
-} from "./pack-place.ts"
+import { findScope, installing, interruptible, lockedPacks, namedPacks, type PackScope } from "./pack-place.ts"
 
 /** `sous packs [list|install]`. */
 export async function packs(line: CommandLine, host: Host): Promise<number> {
@@ -49,7 +42,7 @@ async function list(line: CommandLine, host: Host): Promise<number> {
 }
 
 async function install(line: CommandLine, host: Host): Promise<number> {
-  refuseInside("packs install", host)
+  refuseInside(host, "packs install")
   return await interruptible(host, async () => {
     let count = 0
     for (const scope of await scopesOf(line, host))

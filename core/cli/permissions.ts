@@ -15,11 +15,12 @@ import { stateFolderFor } from "../session/store.ts"
 import { homeFolder } from "../settings/scopes.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { openSession, runOptions, withKit } from "./session.ts"
 
 /** Returns 0. Throws CLI_INSIDE_RUN, CLI_ARGUMENT_…, PERMISSION_GRANT… errors. */
 export async function permissions(line: CommandLine, host: Host): Promise<number> {
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: "permissions" })
+  refuseInside(host, "permissions")
   const [word = "list", wanted] = line.args
   if (word === "revoke") return await revoke(line, host, wanted)
   const surplus = word === "list" ? wanted : word

@@ -73,7 +73,11 @@ async function findAndLoad(kit: Kit, { line, host, loaded, cwd, packs }: Session
     return { recipe: { ...(await loadRecipe(loadFrom, host.loadOptions())), file }, from }
   }
   const recipe = kit.recipe(word)
-  if (!recipe) throw unknownRecipe(word, options, kit.describe().recipes)
+  if (!recipe) {
+    // Why it may be unknown: a project that is not trusted any more.
+    for (const warning of loaded.warnings) host.tell(`! ${warning}`)
+    throw unknownRecipe(word, options, kit.describe().recipes)
+  }
   return { recipe, from: "plugin" }
 }
 

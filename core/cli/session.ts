@@ -32,8 +32,11 @@ export interface Session {
   packs?: OpenedPacks
 }
 
-/** Reads the settings, and finds out whether somebody can be asked. Throws SETTINGS_… and CLI_… errors. */
-export async function openSession(line: CommandLine, host: Host): Promise<Session> {
+/**
+ * Reads the settings, and finds out whether somebody can be asked. `isSurvey`: to look at the place, so that no pack can
+ * stop it. Throws SETTINGS_…, PACK_… and CLI_… errors.
+ */
+export async function openSession(line: CommandLine, host: Host, { isSurvey = false } = {}): Promise<Session> {
   const { values } = line
   const { env } = host
   const [cwd, home] = [await host.cwd(), homeFolder(env)]
@@ -41,7 +44,11 @@ export async function openSession(line: CommandLine, host: Host): Promise<Sessio
   const load = (file: string) => loadModule(file, host.loadOptions())
   const options = { cwd, env, flags: settingsOfFlags(values), home, settings, trust, load }
   const open = async (read: LoadedSettings) => await openPacks(read, { env, home, strict: isStrict(line, host) })
-  const { loaded, packs } = await open(await loadSettings(options))
+  const read = await loadSettings(options)
+  const { loaded, packs } = await open(read).catch((error) => {
+    if (!isSurvey) throw error
+    return { loaded: read, packs: undefined }
+  })
   const readAgain: Session["readAgain"] = async (more) => {
     const read = await loadSettings({ ...options, ...more })
     // A pack that is in disorder is a matter of the next start; it keeps no new guard of a file out.

@@ -5,7 +5,6 @@
  * agent trusts anything.
  */
 import { nearestName, SousError } from "../error.ts"
-import { dataFolderFor, stateFolderFor } from "../session/store.ts"
 import type { Tree } from "../session/tree.ts"
 import { printsOf, removeTrust, saveTrust } from "../session/trust.ts"
 import { loadSettings } from "../settings/load.ts"
@@ -14,12 +13,13 @@ import { homeFolder } from "../settings/scopes.ts"
 import { readSubject } from "../settings/trust-settle.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { listTrust } from "./trust-listing.ts"
 import { listingForMachines, listingForPeople, statusForMachines, statusForPeople } from "./trust-text.ts"
 
 /** Returns 0, or 1 after a no. Throws CLI_INSIDE_RUN, CLI_ARGUMENT_…, TRUST_…, TREE_… and SETTINGS_… errors. */
 export async function trust(line: CommandLine, host: Host): Promise<number> {
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: "trust" })
+  refuseInside(host, "trust")
   const [word] = line.args
   checkFlags(line, word)
   if (word === undefined) return await ask(line, host)
@@ -40,8 +40,7 @@ function checkFlags({ values }: CommandLine, word: string | undefined): void {
 async function look(host: Host): Promise<ProjectTrust> {
   const { env } = host
   const [cwd, home] = [await host.cwd(), homeFolder(env)]
-  const places = { state: stateFolderFor(env, home), data: dataFolderFor(env, home) }
-  return (await loadSettings({ cwd, env, home, ...places })).trust
+  return (await loadSettings({ cwd, env, home, load: async () => ({ default: {} }) })).trust
 }
 
 /** A project that was looked at and brings something, or is to be followed. */

@@ -9,6 +9,7 @@ import type { LockEntry } from "../pack/lock-shape.ts"
 import { checkTools } from "./add.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { askFor, differenceLines, keepInScope } from "./pack-consent.ts"
 import {
   chosenPacks,
@@ -18,13 +19,12 @@ import {
   openScope,
   type PackScope,
   refuseFrozen,
-  refuseInside,
   settingsSource,
 } from "./pack-place.ts"
 
 /** `sous update [NAME]`. Returns 1 when a person said no to one of them. */
 export async function update(line: CommandLine, host: Host): Promise<number> {
-  refuseInside("update", host)
+  refuseInside(host, "update")
   refuseFrozen("update", line, host)
   const scope = await openScope(line, host)
   return await interruptible(host, async () => {

@@ -14,11 +14,14 @@ import { isConcurrencySafe, isReadOnly, type Tool } from "../tool.ts"
 import { checkInput, describeIssue } from "../tool-input.ts"
 import { createAgentStates, type Surroundings, toolContext } from "./context.ts"
 import { describeParts } from "./described.ts"
+import { closeNetwork } from "./harden.ts"
 import { consume, faultOf } from "./outcome.ts"
 
 /** The plugin, and what it has added so far. */
 interface Loaded {
   plugin?: Plugin
+  /** What it carries itself: how many hooks, which tools. */
+  own?: { hooks: number; tools: ReadonlyMap<string, Tool> }
   tools: Map<string, Tool>
   hooks: PluginHook[]
   disposals: (() => void | Promise<void>)[]
@@ -87,13 +90,15 @@ async function answer(loaded: Loaded, ask: Ask, asked: Asked): Promise<unknown> 
   }
 }
 
-async function load(loaded: Loaded, { file, modules }: Ask & { type: "load" }): Promise<Described> {
+async function load(loaded: Loaded, { file, modules, net }: Ask & { type: "load" }): Promise<Described> {
+  if (!net) closeNetwork()
   const virtual = Object.entries(modules).map(([name, url]) => [name, async () => (await import(url)) as object])
   const exports = await loadModule(file, { modules: { ...Object.fromEntries(virtual), zod: () => import("zod") } })
   const plugin = checkPlugin(exports["default"] as Plugin, file)
   loaded.plugin = plugin
   const { name, apiVersion, requires, required, capabilities } = plugin
   const parts = add(loaded, contributionOf(plugin))
+  loaded.own = { hooks: loaded.hooks.length, tools: new Map(loaded.tools) }
   const hasSetup = plugin.setup !== undefined || plugin.settings !== undefined
   return JSON.parse(JSON.stringify({ name, apiVersion, requires, required, capabilities, hasSetup, parts }))
 }
@@ -119,6 +124,7 @@ async function setUp(loaded: Loaded, { settings, cwd }: Ask & { type: "setup" })
   }
   const returned = await plugin.setup?.(context)
   isOpen = false
+  forgetSetup(loaded)
   const all = [...added, ...(returned ? [returned] : [])].map((contribution) => add(loaded, contribution))
   return {
     tools: all.flatMap(({ tools }) => tools),
@@ -127,6 +133,13 @@ async function setUp(loaded: Loaded, { settings, cwd }: Ask & { type: "setup" })
     agents: all.flatMap(({ agents }) => agents),
     foreign: all.flatMap(({ foreign }) => foreign),
   }
+}
+
+/** A later setup, with other settings, takes the place of the one before. */
+function forgetSetup({ own, hooks, tools }: Loaded): void {
+  hooks.length = own!.hooks
+  tools.clear()
+  for (const [name, tool] of own!.tools) tools.set(name, tool)
 }
 
 function joinRules(all: readonly Parts[]): Parts["permissions"] {

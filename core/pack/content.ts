@@ -33,6 +33,10 @@ export async function readPack(tree: Tree, from: string): Promise<PackContent> {
       throw invalid(manifest.file, `there is no file "${file}"`, `correct its path in ${manifest.file}`)
   checkEndings("plugins", manifest, CODE_ENDING)
   checkEndings("recipes", manifest, RECIPE_ENDING)
+  const names = manifest.recipes.map(recipeName)
+  const double = names.find((name, index) => names.indexOf(name) !== index)
+  if (double !== undefined)
+    throw invalid(manifest.file, `two of its recipes are called "${double}"`, "rename the file of one of them")
   const hooks = await readPackHooks(tree, manifest)
   return { manifest, hooks, files: tree.files, locked: await lockedOf(tree, manifest, hooks) }
 }

@@ -33,8 +33,7 @@ export async function installDependencies(
       if (at === undefined) continue
       if (placed.size >= MOST) throw refused(pack, name, `the pack needs more than ${MOST} packages`)
       fetching.tell(`  fetching ${name} ${dependency.version}`)
-      await fetchDependency(dependency, join(folder, at), fetching)
-      placed.set(at, { ...dependency, name })
+      placed.set(at, { ...(await fetchDependency(dependency, join(folder, at), fetching)), name })
       waiting.push({ at, needs })
     }
   }

@@ -104,9 +104,14 @@ export async function lookUp(
   })
 }
 
-/** Brings a package that was looked up into its folder. */
-export async function fetchDependency(dependency: LockedDependency, target: string, fetching: Fetching): Promise<void> {
-  await named(dependency.resolved, fetching, () => extract(dependency, target, fetching))
+/** Brings a package that was looked up into its folder; returns it with the strongest integrity that it has. */
+export async function fetchDependency(
+  dependency: LockedDependency,
+  target: string,
+  fetching: Fetching,
+): Promise<LockedDependency> {
+  const { integrity } = await named(dependency.resolved, fetching, () => extract(dependency, target, fetching))
+  return { ...dependency, integrity: integrity! }
 }
 
 async function library() {
@@ -126,11 +131,14 @@ function optionsFor({ env, home, staging }: Fetching): Record<string, unknown> {
   }
 }
 
+/** The integrity is checked where one is given, and is in any case one of sha512 afterwards. */
 async function extract({ resolved, integrity }: Fetched, target: string, fetching: Fetching): Promise<Fetched> {
   const options = { ...optionsFor(fetching), ...(integrity === undefined ? {} : { integrity }) }
   const fetched = await (await library()).extract(resolved, target, options)
-  const sum = integrity ?? fetched.integrity ?? undefined
-  return { resolved, ...(sum === undefined ? {} : { integrity: sum }) }
+  const sums = [integrity, fetched.integrity].flatMap((text) => text?.split(/\s+/) ?? [])
+  const sum = sums.find((one) => one.startsWith("sha512-"))
+  if (sum === undefined) throw new Error("its integrity cannot be told")
+  return { resolved, integrity: sum }
 }
 
 /** An archive on this disk; returns its integrity. */

@@ -14,8 +14,8 @@ import { keepPrints } from "./damage.ts"
 import { fetchDependencies, installDependencies } from "./dependency.ts"
 import { fetchLocked, fetchSource } from "./fetch.ts"
 import { type Fetching, withStaging } from "./fetching.ts"
-import { inOrder } from "./lock.ts"
-import type { LockEntry } from "./lock-shape.ts"
+import { checkLock, inOrder, LOCK_FILE } from "./lock.ts"
+import { LOCK_VERSION, type LockEntry } from "./lock-shape.ts"
 import { hasReceipt, keepReceipt } from "./receipt.ts"
 import type { PackSource } from "./source.ts"
 
@@ -48,7 +48,9 @@ export async function fetchPack(source: PackSource, installing: Installing): Pro
     const content = await readPack(tree, source.written)
     const more = Object.keys(dependencies).length === 0 ? {} : { dependencies }
     const entry = { ...content.locked, source: savedSource(source, content), ...fetched, tree: tree.hash, ...more }
-    return { name: content.manifest.name, content, entry, tree }
+    const { name } = content.manifest
+    checkLock(LOCK_FILE, { lockVersion: LOCK_VERSION, packs: { [name]: entry } })
+    return { name, content, entry, tree }
   })
 }
 

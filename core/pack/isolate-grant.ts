@@ -83,8 +83,12 @@ export function openEnds(
       `it can start any program, not just ${exec.join(", ")}, and what it starts has all rights of this user: Node cannot narrow that`,
     )
   }
-  if (!limits.limitsNet) said.push(`it can reach the network: Node ${process.version} cannot close that`)
-  else if (net.length > 0) said.push(`it can reach any host, not just ${net.join(", ")}: Node cannot narrow that`)
+  if (net.length > 0) said.push(`it can reach any host, not just ${net.join(", ")}: Node cannot narrow that`)
+  else if (!limits.limitsNet) {
+    said.push(
+      `it is kept from the network only as far as its own Node lets itself be changed, since ${process.version} cannot close it: code that is made to get around that can reach it`,
+    )
+  }
   if (read.length + write.length > 0) said.push("links in the folders that it names are followed to wherever they lead")
   return said
 }

@@ -13,6 +13,9 @@ const MOST_RESTARTS = 3
 export interface Link {
   /** Starts the process again when it died. Rejects like `IsolatedProcess.ask`. */
   ask(ask: Ask, options?: AskOptions): Promise<unknown>
+  /** Ends the process until something is asked again; that start is not counted. */
+  rest(): Promise<void>
+  /** Ends it for good. */
   close(): Promise<void>
   /** The process that is asked at the moment; it may have died. */
   readonly current: IsolatedProcess
@@ -30,9 +33,15 @@ export function createLink(
   let starting: Promise<IsolatedProcess> | undefined
   let restarts = 0
   let fault: string | undefined
+  let isResting = false
 
   async function restart(): Promise<IsolatedProcess> {
     const reason = await current.gone
+    if (isResting) {
+      isResting = false
+      current = await start()
+      return current
+    }
     if (restarts >= MOST_RESTARTS) {
       fault ??= `it was started again ${MOST_RESTARTS} times, and ended each time; the last time ${reason}`
       throw new Error(fault)
@@ -60,6 +69,10 @@ export function createLink(
     },
     get fault() {
       return fault
+    },
+    async rest() {
+      isResting = true
+      await current.close()
     },
     async close() {
       fault ??= "it was closed"

@@ -10,8 +10,8 @@ import { EFFORTS } from "../tool.ts"
 
 /** What the host wants; each ask has a number, and gets one answer or one fault with it. */
 export type Ask =
-  /** Answered with `Described`. */
-  | { type: "load"; file: string; modules: Readonly<Record<string, string>> }
+  /** The first one, and once. `net`: the plugin may use the network. Answered with `Described`. */
+  | { type: "load"; file: string; modules: Readonly<Record<string, string>>; net: boolean }
   /** `settings`: the plugin's section, unchecked. Answered with the `Parts` that its setup adds. */
   | { type: "setup"; settings: unknown; cwd: string }
   /** Answered with `CallFacts`. */

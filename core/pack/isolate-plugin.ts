@@ -27,6 +27,8 @@ export interface Making {
   plugin: string
   link: Link
   capabilities: Capabilities
+  /** How long a tool may think about what a call touches, ms. */
+  factsMs: number
 }
 
 /** The plugin without its setup. */
@@ -52,13 +54,10 @@ export function makeParts(parts: Parts, making: Making, { firstHook }: { firstHo
   }
 }
 
-/** How long a tool may think about what a call touches, ms. */
-const FACTS_MS = 5000
-
-function makeTool({ asks, input, ...plain }: DescribedTool, { plugin, link, capabilities }: Making): Tool {
+function makeTool({ asks, input, ...plain }: DescribedTool, { plugin, link, capabilities, factsMs }: Making): Tool {
   const { name } = plain
   const facts = async (given: unknown, { cwd }: { cwd: string }): Promise<CallFacts> => {
-    const said = await link.ask({ type: "facts", tool: name, input: given, cwd }, { timeoutMs: FACTS_MS })
+    const said = await link.ask({ type: "facts", tool: name, input: given, cwd }, { timeoutMs: factsMs })
     const checked = callFacts.safeParse(said)
     if (checked.success) return checked.data as CallFacts
     throw new Error(`the plugin "${plugin}" does not say what the call touches in a form that can be read`)

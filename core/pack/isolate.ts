@@ -15,7 +15,7 @@ import { checkParts } from "./isolate-check.ts"
 import { checkPluginFolder } from "./isolate-folder.ts"
 import { grantOf } from "./isolate-grant.ts"
 import { createLink, type Link } from "./isolate-link.ts"
-import { type Described, described, type Parts, parts } from "./isolate-message.ts"
+import { type Ask, type Described, described, type Parts, parts } from "./isolate-message.ts"
 import { type Making, makeParts, makePlugin } from "./isolate-plugin.ts"
 import { type IsolatedProcess, startIsolatedProcess } from "./isolate-process.ts"
 
@@ -48,6 +48,8 @@ export interface IsolateOptions {
   home?: string | undefined
   /** ms for loading the file, also when it is started twice for that. Default 10,000. */
   loadMs?: number
+  /** ms that a tool may think about what a call touches, before its process is killed. Default 10,000. */
+  factsMs?: number
   /** Told what the child prints, and that it was started again. */
   notice?(text: string): void
 }
@@ -59,7 +61,7 @@ export interface Isolated {
   readonly restarts: number
   /** Why every call fails from now on; undefined while calls are answered. */
   readonly fault: string | undefined
-  /** Ends the process; returns when it is gone. The plugin's `dispose` does the same. */
+  /** Ends the process for good; returns when it is gone. The plugin's `dispose` ends it until something is asked again. */
   close(): Promise<void>
 }
 
@@ -67,6 +69,7 @@ export type LoadIsolated = typeof loadIsolated
 
 const LOAD_MS = 10_000
 const SETUP_MS = 10_000
+const FACTS_MS = 10_000
 
 /** How long a plugin may take to give back what it holds, ms. */
 const DISPOSE_MS = 3000
@@ -123,7 +126,8 @@ async function startAndLoad(
   const command = { file: globalThis.process.execPath, args: [...grant.args, entry] }
   const process = await startIsolatedProcess({ ...command, cwd, env: grant.env, printed })
   try {
-    const said = await process.ask({ type: "load", file, modules }, { timeoutMs: loadMs })
+    const net = (capabilities.net ?? []).length > 0
+    const said = await process.ask({ type: "load", file, modules, net }, { timeoutMs: loadMs })
     return { process, said: read(described, said, file) }
   } catch (error) {
     await process.close()
@@ -148,36 +152,47 @@ interface Connecting extends Omit<Begun, "process"> {
   options: IsolateOptions
 }
 
+/** What the host's kit gives to a setup. */
+type SetupGiven = Pick<Ask & { type: "setup" }, "settings" | "cwd">
+
 function connect(first: IsolatedProcess, { file, said, capabilities, options }: Connecting): Isolated {
-  const { notice = () => {}, cwd, isHeld } = options
+  const { notice = () => {}, isHeld } = options
   /** What its setup was given, and said; a process that is started again is brought as far. */
-  let setUp: { settings: unknown; said: Parts } | undefined
+  let setUp: { given: SetupGiven; said: Parts } | undefined
   const link: Link = createLink(first, {
     plugin: said.name,
     notice,
     async start() {
       const next = await startAndLoad(file, capabilities, options)
-      const more = setUp && (await askSetup(next.process, setUp.settings))
+      const more = setUp && (await askSetup(next.process, setUp.given))
       if (isSame(next.said, said) && isSame(more, setUp?.said)) return next.process
       await next.process.close()
       throw new Error(`the plugin "${said.name}" says something else of itself than before`)
     },
   })
-  async function askSetup(process: Pick<IsolatedProcess, "ask">, settings: unknown): Promise<Parts> {
-    return read(parts, await process.ask({ type: "setup", settings, cwd }, { timeoutMs: SETUP_MS }), file)
+  async function askSetup(process: Pick<IsolatedProcess, "ask">, given: SetupGiven): Promise<Parts> {
+    return read(parts, await process.ask({ type: "setup", ...given }, { timeoutMs: SETUP_MS }), file)
   }
-  const making: Making = { plugin: said.name, link, capabilities }
-  const close = async () => {
+  const making: Making = { plugin: said.name, link, capabilities, factsMs: options.factsMs ?? FACTS_MS }
+  const giveBack = async () => {
     if (!link.current.isGone) await link.current.ask({ type: "dispose" }, { timeoutMs: DISPOSE_MS }).catch(() => {})
+  }
+  // Another generation of the kit may have been set up with the same plugin by then, and asks on.
+  const dispose = async () => {
+    await giveBack()
+    await link.rest()
+  }
+  const close = async () => {
+    await giveBack()
     await link.close()
   }
-  const plugin: Plugin = { ...makePlugin(said, making), dispose: close }
+  const plugin: Plugin = { ...makePlugin(said, making), dispose }
   for (const tool of plugin.tools ?? []) checkSchema(tool, file)
   if (said.hasSetup) {
-    plugin.setup = async ({ settings }) => {
-      const more = await askSetup(link, settings)
+    plugin.setup = async ({ settings, cwd }) => {
+      const more = await askSetup(link, { settings, cwd })
       checkParts(said.name, more, { capabilities, isHeld })
-      setUp = { settings, said: more }
+      setUp = { given: { settings, cwd }, said: more }
       const added = makeParts(more, making, { firstHook: said.parts.hooks.length })
       for (const tool of added.tools ?? []) checkSchema(tool, file)
       return added

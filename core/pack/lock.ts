@@ -39,23 +39,29 @@ export async function readLock(file: string): Promise<PackLock> {
   }
 }
 
-/**
- * Changes a lock while no other process does: `change` gets its entries and alters them; `after` is done before anybody
- * else may change it. Throws PACK_LOCK_INVALID.
- */
+/** What else is done while a lock is held. */
+export interface LockWork {
+  /** Gets the whole change to do. */
+  around?(change: () => Promise<void>): Promise<void>
+  /** Is done once the lock is written. */
+  after?(): Promise<void>
+}
+
+/** Changes a lock while no other process does: `change` gets its entries and alters them. Throws PACK_LOCK_INVALID. */
 export async function changeLock(
   file: string,
   change: (packs: Map<string, LockEntry>) => void | Promise<void>,
-  { after }: { after?(): Promise<void> } = {},
+  { around = (work) => work(), after }: LockWork = {},
 ): Promise<void> {
   await createFolder(join(file, ".."))
-  await withLock(file, async () => {
+  const work = async () => {
     const packs = new Map(await readLock(file))
     await change(packs)
     const like = await stat(file).catch(() => undefined)
     await replaceFile(file, printLock(packs), like === undefined ? { mode: 0o666 } : { like })
     await after?.()
-  })
+  }
+  await withLock(file, () => around(work))
 }
 
 /** The text of a lock: packs and keys in order. */
@@ -74,7 +80,8 @@ export function inOrder(value: unknown): unknown {
 
 const MEND = 'restore it from version control, or add the pack again with "sous add"'
 
-function checkLock(file: string, value: unknown) {
+/** Throws PACK_LOCK_INVALID for what may not stand in a lock; `file` names it in the error. */
+export function checkLock(file: string, value: unknown) {
   const checked = lockSchema.safeParse(value)
   if (checked.success) return checked.data
   const issue = checked.error.issues.find(({ code }) => code === "unrecognized_keys") ?? checked.error.issues[0]!

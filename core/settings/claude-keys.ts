@@ -143,6 +143,7 @@ export const FOREIGN_GUARDS = table({
   disabledMcpjsonServers: "keeps a project's MCP servers from starting",
   enforceAvailableModels: "limits which models are used",
   forceLoginOrgUUID: "limits which organisation is signed in",
+  ignorePatterns: "keeps files from being read",
   maxEffortLevel: "limits effort",
   sandbox: "runs commands in a sandbox of the system",
   strictKnownMarketplaces: "limits where plugins come from",

@@ -68,7 +68,10 @@ function readMode(reading: ClaudeReading, value: unknown): Pick<Permissions, "de
   const path = ["permissions", "defaultMode"]
   const mode = MODE_NAMES.find((name) => name === value)
   if (mode === undefined) {
-    const mend = typeof value === "string" ? suggest(value, MODE_NAMES) : `choose one of ${MODE_NAMES.join(", ")}`
+    const near = typeof value === "string" ? nearestName(value, MODE_NAMES) : undefined
+    if (typeof value !== "string" || isStrict(near))
+      throw wrongGuard(reading, path, `expected one of ${MODE_NAMES.join(", ")}`)
+    const mend = suggest(value, MODE_NAMES)
     leaveOut(reading, path, value, `there is no such mode, so this is the mode default; ${mend}`)
     return { defaultMode: "default" }
   }
@@ -77,6 +80,11 @@ function readMode(reading: ClaudeReading, value: unknown): Pick<Permissions, "de
   const who = ownOnly ? "a flag or your own settings can choose it, a project cannot" : "only a flag can choose it"
   leaveOut(reading, path, value, who)
   return {}
+}
+
+/** True for a mode that allows no more than the mode default does: to lose it could widen. */
+export function isStrict(mode: unknown): boolean {
+  return MODE_NAMES.some((name) => name === mode && !["acceptEdits", "auto", "bypassPermissions"].includes(name))
 }
 
 function isLock(key: string): key is (typeof LOCKS)[number] {
@@ -96,7 +104,8 @@ function readUnknown(reading: ClaudeReading, key: string, value: unknown): void 
     return
   }
   const near = nearestName(key, PERMISSION_KEYS)
-  if ((near !== undefined && GUARDS.includes(near)) || hasRules(value)) {
+  const isMode = near === "defaultMode" && isStrict(value)
+  if (isMode || (near !== undefined && GUARDS.includes(near)) || hasRules(value)) {
     throw misplacedGuard(reading, path, suggest(key, PERMISSION_KEYS))
   }
   leaveOut(reading, path, value, `no key has that name; ${suggest(key, PERMISSION_KEYS)}`)

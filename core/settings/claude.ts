@@ -9,7 +9,7 @@ import { HOOKS } from "../hook.ts"
 import { EFFORTS } from "../tool.ts"
 import { checkSettings } from "./check.ts"
 import { CLAUDE_NAMES, FOREIGN_GUARDS, FOREIGN_KEYS } from "./claude-keys.ts"
-import { PERMISSION_KEYS, readPermissions } from "./claude-permission.ts"
+import { isStrict, PERMISSION_KEYS, readPermissions } from "./claude-permission.ts"
 import {
   type ClaudeReading,
   ignore,
@@ -161,16 +161,23 @@ const TOP_GUARDS = [
 
 function readMisplaced(key: string, value: unknown, reading: ClaudeReading): void {
   if (Object.hasOwn(HOOKS, key)) throw misplacedGuard(reading, [key], `write "hooks.${key}"`)
-  const below = nearestName(key, PERMISSION_KEYS)
   const isExact = PERMISSION_KEYS.some((name) => name === key)
-  if (below !== undefined && below !== "allow" && below !== "additionalDirectories" && below !== "defaultMode") {
-    if (isExact || Array.isArray(value) || below.startsWith("disable"))
-      throw misplacedGuard(reading, [key], `write "permissions.${below}"`)
-  }
+  const below = nearestName(key, PERMISSION_KEYS)
+  if (below !== undefined && isGuard(below, value, { isExact }))
+    throw misplacedGuard(reading, [key], `write "permissions.${below}"`)
   const near = nearestName(key, TOP_GUARDS)
   if (near !== undefined) throw misplacedGuard(reading, [key], `write "${near}"`)
   if (looksLikeGuards(value)) throw misplacedGuard(reading, [key], 'write "permissions" or "hooks"')
+  if (Array.isArray(value) && /den[iy]|disallow|block|forbid/i.test(key)) {
+    throw misplacedGuard(reading, [key], 'write "permissions.deny"')
+  }
   leaveOut(reading, [key], value, mendFor(key, isExact))
+}
+
+/** True for a key of `permissions` that stands at the top of the file, exactly or nearly, and may keep something from happening. */
+function isGuard(key: string, value: unknown, { isExact }: { isExact: boolean }): boolean {
+  if (key === "deny" || key === "ask") return isExact || Array.isArray(value)
+  return key === "defaultMode" ? isStrict(value) : key.startsWith("disable")
 }
 
 /** True for what can only be `permissions` or `hooks` under another name. */

@@ -83,7 +83,7 @@ async function parseYaml(file: string, text: string): Promise<SettingsDocument> 
   const [first] = document.errors
   if (first) throw new SousError("SETTINGS_FILE_BROKEN", { file, problem: first.message, ...place(first.pos[0]) })
   return {
-    value: document.toJS() ?? {},
+    value: resolved(file, document) ?? {},
     at(path) {
       for (let length = path.length; length > 0; length--) {
         const parent: unknown = document.getIn(path.slice(0, length - 1), true)
@@ -95,6 +95,25 @@ async function parseYaml(file: string, text: string): Promise<SettingsDocument> 
       return document.contents?.range ? place(document.contents.range[0]) : undefined
     },
   }
+}
+
+/** Aliases may stand for more than fits into memory, or for themselves. */
+function resolved(file: string, document: import("yaml").Document): unknown {
+  const broken = (problem: string, cause?: unknown) =>
+    new SousError("SETTINGS_FILE_BROKEN", { file, problem }, { cause })
+  let value: unknown
+  try {
+    value = document.toJS()
+  } catch (error) {
+    throw error instanceof RangeError ? error : broken("its aliases cannot be resolved", error)
+  }
+  if (holdsItself(value, [])) throw broken("an alias stands for itself")
+  return value
+}
+
+function holdsItself(value: unknown, above: readonly unknown[]): boolean {
+  if (typeof value !== "object" || value === null) return false
+  return above.includes(value) || Object.values(value).some((below) => holdsItself(below, [...above, value]))
 }
 
 function positionAt(text: string, offset: number): Position {

@@ -85,15 +85,30 @@ export function fitsUrl(url: string, pattern: string): boolean {
   const address = new URL(url)
   const rest = address.pathname + address.search
   return (
-    wild(scheme, "[a-z]*").test(address.protocol.slice(0, -1)) &&
-    wild(host.toLowerCase(), "[^/?#@:]*").test(address.host) &&
-    wild(path, ".*").test(rest)
+    fits(scheme, address.protocol.slice(0, -1), /[a-z]/) &&
+    fits(host.toLowerCase(), address.host, /[^/?#@:]/) &&
+    fits(path, rest, /./s)
   )
 }
 
-function wild(pattern: string, star: string): RegExp {
-  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"))
-  return new RegExp(`^${parts.join(star)}$`, "s")
+/** Longer ones fit nothing: what is looked at grows with the product of both lengths. */
+const MOST_STEPS = 10_000_000
+
+/** Step by step over the pattern, with all places of the text that it can have reached: a regular expression could try for years. */
+function fits(pattern: string, text: string, star: RegExp): boolean {
+  if (pattern.length * text.length > MOST_STEPS) return false
+  let reached = new Uint8Array(text.length + 1)
+  reached[0] = 1
+  const isWild = text.split("").map((char) => star.test(char))
+  for (const char of pattern.split("")) {
+    const next = new Uint8Array(text.length + 1)
+    for (let at = 0; at <= text.length; at++) {
+      if (char === "*") next[at] = reached[at] || (at > 0 && next[at - 1] && isWild[at - 1]) ? 1 : 0
+      else if (at > 0 && reached[at - 1] && text[at - 1] === char) next[at] = 1
+    }
+    reached = next
+  }
+  return reached[text.length] === 1
 }
 
 function whereIs(key: string, { scope, file, at }: SettingsSource): string {

@@ -56,7 +56,7 @@ export function findRecipe(word: string, options: FindRecipeOptions): RecipeFile
 export function unknownRecipe(name: string, options: FindRecipeOptions, more: readonly string[]): SousError {
   const untrusted = recipeFiles({ ...options, trust: true }).find(({ file }) => nameOf(file) === name)
   const known = [...recipeFiles(options).map(({ file }) => nameOf(file)), ...more]
-  const mend = untrusted ? `give its path, ${untrusted.file}, or --trust` : suggest(name, known)
+  const mend = untrusted ? `run "sous trust", or give its path, ${untrusted.file}, or --trust` : suggest(name, known)
   return new SousError("RECIPE_UNKNOWN", { name, mend })
 }
 

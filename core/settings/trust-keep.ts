@@ -10,25 +10,26 @@ import { isSousError } from "../error.ts"
 import { hashOfPrints, loadTrust, printsOf, saveTrust } from "../session/trust.ts"
 import { type LoadSettingsOptions, loadSettings } from "./load.ts"
 import type { ProjectTrust } from "./project-trust.ts"
-import { inTree } from "./trust-path.ts"
+import { inTree, realInTree } from "./trust-path.ts"
 import { readSubject } from "./trust-settle.ts"
 
-export interface KeepTrustOptions extends LoadSettingsOptions {
-  /** Files that the work may change, and folders that a person said yes to; absolute. */
-  files: readonly string[]
+export interface KeepTrustOptions<T = unknown> extends LoadSettingsOptions {
+  /** Files that the work may change, and folders that a person said yes to, absolute; or what says them once it is done. */
+  files: readonly string[] | ((result: T) => readonly string[])
 }
 
 /** Does the work; what it throws is thrown on. Throws TRUST_STORE_UNWRITABLE. */
-export async function keepTrust<T>(options: KeepTrustOptions, work: () => Promise<T>): Promise<T> {
-  const before = await look(options)
+export async function keepTrust<T>(options: KeepTrustOptions<T>, work: () => Promise<T>): Promise<T> {
+  const { files, ...start } = options
+  const before = await look(start)
   const known = before && (await trustedFiles(before))
   const result = await work()
-  if (known !== undefined) await renew(known, options)
+  if (known !== undefined) await renew(known, start, typeof files === "function" ? files(result) : files)
   return result
 }
 
 /** Nothing of the project runs for this. Undefined: the settings cannot be read. */
-async function look(options: KeepTrustOptions): Promise<ProjectTrust | undefined> {
+async function look(options: LoadSettingsOptions): Promise<ProjectTrust | undefined> {
   try {
     return (await loadSettings({ ...options, trust: false, load: async () => ({ default: {} }) })).trust
   } catch (error) {
@@ -46,12 +47,13 @@ async function trustedFiles({ state, question }: ProjectTrust): Promise<Prints |
   return state === "trusted" ? (await loadTrust(question.state, root!)).record?.files : undefined
 }
 
-async function renew(known: Prints, options: KeepTrustOptions): Promise<void> {
+async function renew(known: Prints, options: LoadSettingsOptions, changed: readonly string[]): Promise<void> {
   const after = await look(options)
   const { root, state } = after?.question ?? {}
   if (after === undefined || root === undefined || !["changed", "untrusted"].includes(after.state)) return
   const now = printsOf((await readSubject(after.question, root)).tree)
-  const meant = options.files.flatMap((file) => inTree(file, root) ?? [])
+  const paths = changed.flatMap((file) => inTree(file, root) ?? [])
+  const meant = paths.flatMap((path) => [path, realInTree(path, root) ?? path])
   const isMeant = (path: string) => meant.some((one) => path === one || path.startsWith(`${one}/`))
   // What nothing names any more does not count; what somebody took away has to be looked at.
   const isLeft = (path: string) => Object.hasOwn(now, path) || !existsSync(join(root, path))

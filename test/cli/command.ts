@@ -23,6 +23,8 @@ export interface RunOptions {
   stdin?: string
   /** Leaves stdin open. */
   isOpen?: true
+  /** Where it is started; absolute. Default: the project. */
+  cwd?: string
   /** Arguments of Node itself. */
   node?: string[]
 }
@@ -78,7 +80,7 @@ function createPlace(folder: string, file: string): Place {
   const env = { PATH: process.env["PATH"] ?? "", HOME: home }
   const start = (args: string[], options: RunOptions = {}) => {
     const child = spawn(process.execPath, [...(options.node ?? []), file, ...args], {
-      cwd: project,
+      cwd: options.cwd ?? project,
       env: options.env ?? { ...env, ...options.more },
     })
     child.stdin.on("error", () => {})

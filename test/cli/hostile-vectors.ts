@@ -17,7 +17,7 @@ export interface Ground {
   mark: string
   /** The same as a statement of a module. */
   markCode: string
-  /** Writes a file of the project. */
+  /** Writes a file of the project; objects that are to lie in one file are put together. */
   put(path: string, text: string | object): void
 }
 
@@ -125,6 +125,8 @@ function codeRows(): Vector[] {
     ...["settings.ts", "settings.local.ts"].map(
       (file): Vector => ({
         name: `.sous/${file}`,
+        // One file of a name is read.
+        alone: true,
         lay: ({ put, markCode }) => put(`.sous/${file}`, `${markCode}\nexport default {}\n`),
         fires: PROMPT,
         changes: `.sous/${file}`,
@@ -149,7 +151,7 @@ function codeRows(): Vector[] {
           permissions: { allow: ["Bash(touch *)"] },
           steps: [{ id: "a", sh: mark }],
         }),
-      fires: ["run", "plain"],
+      fires: ["run", "plain", "-A"],
       changes: ".sous/recipes/plain.yaml",
     },
   ]
@@ -178,7 +180,7 @@ function environmentRows(): Vector[] {
     row("PATH", "printf hi | tr a b", ({ put, project, mark }) => {
       put("bin/tr", `#!/bin/sh\n${mark}\n`)
       execFileSync("chmod", ["+x", join(project, "bin/tr")])
-      return `${join(project, "bin")}:/usr/bin:/bin`
+      return `${join(project, "bin")}:${process.env["PATH"]}`
     }),
   ]
 }
@@ -272,8 +274,8 @@ function loaderRows(): Vector[] {
       "node_modules/jiti/i.js": markCode,
     })),
     file("a .env file", ({ project, put, markCode }) => {
-      put("preload.mjs", markCode)
-      const lines = [`NODE_OPTIONS=--import=${join(project, "preload.mjs")}`, `NODE_PATH=${project}`, "SOUS_HOME=."]
+      put("dotenv.mjs", markCode)
+      const lines = [`NODE_OPTIONS=--import=${join(project, "dotenv.mjs")}`, `NODE_PATH=${project}`, "SOUS_HOME=."]
       return { ".env": `${lines.join("\n")}\n`, ".env.local": `${lines.join("\n")}\n`, ".noderc": lines[0]! }
     }),
     file("npm's settings", ({ mark, project }) => ({
@@ -365,16 +367,13 @@ function blockingRows(): Vector[] {
     writeFileSync(path, "{}")
     truncateSync(path, 5 * 2 ** 30)
   }
-  const files = [
-    ".sous/settings.json",
-    ".sous/settings.yaml",
-    ".claude/settings.json",
-    ".hooks.json",
-    ".sous/plugins/x.ts",
+  const row = (what: string, file: string, make: (path: string) => void): Vector => {
+    return { name: `${what} ${file}`, lay: lay(file, make), alone: true }
+  }
+  const files = [".sous/settings.json", ".claude/settings.json", ".hooks.json", ".sous/plugins/x.ts"]
+  return [
+    ...files.map((file) => row("a pipe", file, pipe)),
+    ...files.map((file) => row("5 GB of", file, sparse)),
+    row("a folder", ".sous/settings.json", (path) => mkdirSync(path)),
   ]
-  return files.flatMap((file): Vector[] => [
-    { name: `a pipe ${file}`, lay: lay(file, pipe), alone: true },
-    { name: `5 GB of ${file}`, lay: lay(file, sparse), alone: true },
-    { name: `a folder ${file}`, lay: lay(file, (path) => mkdirSync(path)), alone: true },
-  ])
 }

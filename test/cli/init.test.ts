@@ -19,11 +19,26 @@ test("sous init sets up a folder that is empty: what it writes is checked and te
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   for (const file of FILES) expect(stdout).toContain(`wrote     .sous/${file}\n`)
   expect(stdout).toContain("\nNext\n  sous test ")
+  expect(stdout).not.toContain("sous trust")
   expect(readdirSync(place.project)).toEqual([".sous"])
   const tested = await place.run(["test"])
   expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok {4}\.sous\/recipes\/hello\.test\.ts/) })
   expect(await place.run(["check"])).toMatchObject({ code: 0 })
   expect(await place.run(["check", ".sous/recipes/hello.ts"])).toMatchObject({ code: 0 })
+})
+
+test("sous init trusts what it wrote, so that its recipe runs by name, and nothing that was there before", async () => {
+  const script = place.put("model.yaml", "turns:\n  - { text: A folder. }\n")
+  expect(JSON.parse((await place.run(["init", "--json"])).stdout).trusted).toBe(true)
+  const run = ["run", "hello", "--model", `script:${script}`]
+  expect(await place.run(run)).toMatchObject({ code: 0, stdout: "A folder.\n" })
+  place.put("project/.sous/recipes/hello.ts", `${read(".sous/recipes/hello.ts")}\n`)
+  expect((await place.run(run)).code).toBe(2)
+  rmSync(join(place.project, ".sous"), { recursive: true })
+  place.put("project/.sous/plugins/theirs.ts", "throw new Error()")
+  const { stdout } = await place.run(["init"])
+  expect(stdout).toContain("sous trust ")
+  expect((await place.run(run)).code).toBe(2)
 })
 
 test("sous init writes a $schema that lies in the project, accepts the settings and refuses a misspelt key", async () => {

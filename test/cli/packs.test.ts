@@ -2,11 +2,11 @@
  * Packs from outside: what a person is shown and asked, what is written, and what then runs.
  */
 import { once } from "node:events"
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import { commit, createRegistry, type Files, packArchive } from "../core/pack/sources.ts"
+import { createRegistry, type Files } from "../core/pack/sources.ts"
 import { after } from "../harness.ts"
 import { type Ended, finished, type Place, type RunOptions, useCommand } from "./command.ts"
 import { hasTmux, openTerminal } from "./tmux.ts"
@@ -39,87 +39,7 @@ function script(command: string): string[] {
   return ["-p", "go", "--model", `script:${place.put("turns.yaml", turns)}`]
 }
 
-describe("sous add", () => {
-  it("shows what a pack may do, in full, and keeps nothing without a yes", async () => {
-    putPack("one", {
-      "sous.pack.yaml": `${HEAD("one")}plugins: [a.ts]\nhooks: { Stop: [{ command: "npx checker@latest --fast" }] }\npermissions: { allow: ["Bash(npm test)"], deny: ["Bash(rm *)"] }\ncapabilities: { tools: [Look], net: [api.example.com], exec: [git], env: [HOME], write: [out] }\nagents: [a.md]\n`,
-      "a.ts": "export default { name: 'a' }",
-    })
-    const { code, stderr } = await place.run(["add", "./packs/one"])
-    expect(code).toBe(2)
-    for (const line of [
-      "! allows without a question: Bash(npm test)",
-      "- refuses: Bash(rm *)",
-      "! on Stop starts, with your rights: npx checker@latest --fast",
-      "! fetches code anew at each start, which no lock holds: npx checker@latest --fast",
-      "the plugin a.ts runs in a process of its own",
-      "adds the tool Look",
-      "runs the program git",
-      "talks to the host api.example.com",
-      "sees the environment variable HOME",
-      "writes files in out",
-      "not used yet: agents a.md",
-      'mend  read what it may do, then run "sous add ./packs/one --yes"',
-      "PACK_NOT_CONFIRMED",
-    ])
-      expect(stderr).toContain(line)
-    expect(existsSync(join(place.project, "sous.lock"))).toBe(false)
-    expect(existsSync(join(place.project, ".sous"))).toBe(false)
-    expect(existsSync(content())).toBe(false)
-  })
-
-  it("writes settings and lock, keeps what stands there, and trusts what its person agreed to", async () => {
-    place.put("project/.sous/settings.json", '{\n  // mine\n  "maxTurns": 7\n}\n')
-    putPack("one", { "sous.pack.yaml": HEAD("one") })
-    await ok(["add", "./packs/one", "--yes"])
-    const text = readFileSync(join(place.project, ".sous/settings.json"), "utf8")
-    expect(text).toContain("// mine")
-    expect(text).toContain('"one": "./packs/one"')
-    expect(lock()).toMatchObject({
-      lockVersion: 1,
-      packs: { one: { version: "1.0.0", source: "./packs/one", resolved: "file:./packs/one" } },
-    })
-  })
-
-  it("takes a pack for the person with --user, wherever it is named from", async () => {
-    putPack("one", { "sous.pack.yaml": HEAD("one") })
-    await ok(["add", "./packs/one", "--user", "--yes"])
-    const config = join(place.home, ".config/sous")
-    expect(JSON.parse(readFileSync(join(config, "settings.json"), "utf8")).packs).toEqual({
-      one: join(place.project, "packs/one"),
-    })
-    expect(existsSync(join(config, "sous.lock"))).toBe(true)
-    expect((await ok(["packs", "--json"])).stdout).toContain('"scope":"user"')
-    await ok(["remove", "one", "--user"])
-    expect((await ok(["packs", "--json"])).stdout).toBe("[]\n")
-  })
-
-  it.each<[string[], RegExp]>([
-    [["add", "owner/repo"], /PACK_SOURCE_INVALID[\s\S]*|write "github:owner\/repo"/],
-    [["add", "http://registry.example/p.tgz"], /PACK_SOURCE_UNSAFE/],
-    [["add", "git://example.com/a.git"], /PACK_SOURCE_UNSAFE/],
-    [["add", "git+http://example.com/a.git"], /PACK_SOURCE_UNSAFE/],
-    [["add", "git+ext::sh -c true"], /PACK_SOURCE_INVALID/],
-    [["add", "https://me:secret@example.com/a.tgz"], /PACK_SOURCE_UNSAFE/],
-    [["add", "./nowhere"], /TREE_FILE_UNREADABLE/],
-    [["add", "__proto__"], /PACK_FETCH_FAILED/],
-    [["add"], /CLI_ARGUMENT_MISSING/],
-    [["remove", "nowhere"], /PACK_UNKNOWN/],
-    [["update", "nowhere"], /PACK_UNKNOWN/],
-    [["packs", "instal"], /write "install"/],
-  ])("refuses %j", async (args, says) => {
-    const { code, stderr } = await place.run([...args, ...(args[0] === "add" ? ["--yes"] : [])], {
-      more: { npm_config_registry: "http://127.0.0.1:1/" },
-    })
-    expect([code, stderr]).toEqual([2, expect.stringMatching(says)])
-    expect(stderr).not.toContain("secret")
-  })
-
-  it.each(["Bash", "Read"])("refuses a pack whose tool would stand in for %s", async (name) => {
-    putPack("one", { "sous.pack.yaml": `${HEAD("one")}capabilities: { tools: [${name}] }\n` })
-    expect((await place.run(["add", "./packs/one", "--yes"])).stderr).toContain("PACK_TOOL_TAKEN")
-  })
-
+describe("a pack from a registry", () => {
   it("runs no script of a package, and installs its dependencies with it", async () => {
     const registry = await createRegistry()
     after(() => registry.close())
@@ -174,8 +94,9 @@ describe("the shipped packs", () => {
   it("licenses runs its recipe with its own tool", async () => {
     await add("licenses")
     place.put("project/node_modules/a/package.json", '{"name":"a","version":"1.0.0","license":"MIT"}')
-    const { stdout } = await ok(["run", "licenses/audit"])
-    expect(stdout).toContain('"packages":1')
+    const model = ["--model", `script:${place.put("turns.yaml", "turns: []\n")}`]
+    const { stdout } = await ok(["run", "licenses/audit", ...model])
+    expect(JSON.parse(stdout)).toEqual({ packages: 1, problems: [], notes: [] })
     const { code, stderr } = await place.run(["run", "licenses/adit"])
     expect([code, stderr]).toEqual([2, expect.stringContaining('write "licenses/audit"')])
   })
@@ -282,87 +203,6 @@ describe("a pack at work", () => {
   })
 })
 
-describe("sous update", () => {
-  const publish = (version: string, more: string) => putPack("one", { "sous.pack.yaml": HEAD("one", version) + more })
-
-  it("shows what is more and what is less, and asks again", async () => {
-    publish("1.0.0", 'permissions: { deny: ["Bash(rm *)"] }\n')
-    await ok(["add", "./packs/one", "--yes"])
-    publish("1.1.0", 'hooks: { Stop: [{ command: "true" }] }\nmcpServers: { web: { command: x } }\n')
-    const before = lock()
-    const asked = await place.run(["update"])
-    expect(asked.code).toBe(2)
-    expect(asked.stderr).toMatch(
-      /1\.0\.0 → 1\.1\.0[\s\S]*may do more than before[\s\S]*\+! on Stop[\s\S]*\+\. not used yet: mcpServers web[\s\S]*−- refuses: Bash\(rm \*\)[\s\S]*PACK_NOT_CONFIRMED/,
-    )
-    expect(lock()).toEqual(before)
-    await ok(["update", "one", "--yes"])
-    expect(lock().packs.one.version).toBe("1.1.0")
-  })
-
-  it("says so when a pack may do no more than before, and when nothing is new", async () => {
-    publish("1.0.0", "capabilities: { net: [a.example, b.example] }\n")
-    await ok(["add", "./packs/one", "--yes"])
-    expect((await ok(["update"])).stdout).toBe("one 1.0.0 is up to date\n")
-    publish("1.0.1", "capabilities: { net: [a.example] }\n")
-    expect((await place.run(["update"])).stderr).toMatch(/no more than before[\s\S]*PACK_NOT_CONFIRMED/)
-    expect((await ok(["update", "--yes"])).stderr).toMatch(
-      /no more than before[\s\S]*− {2}talks to the host b\.example/,
-    )
-  })
-
-  it("pins a branch anew only when it is asked, and adds no plugin that a marketplace has got", async () => {
-    const repository = join(place.folder, "repository")
-    const first = commit(repository, { ".claude-plugin/plugin.json": '{ "name": "one" }' })
-    await ok(["add", `git+file://${repository}#main`, "--yes"])
-    const plugins = [{ name: "two", source: "./two" }]
-    const second = commit(repository, {
-      ".claude-plugin/marketplace.json": JSON.stringify({ name: "m", plugins }),
-      "two/.claude-plugin/plugin.json": '{ "name": "two" }',
-    })
-    await ok(["packs", "install"])
-    expect(lock().packs.one.resolved).toContain(first)
-    expect((await place.run(["outdated", "--json"])).stdout).toContain(second)
-    await ok(["update", "--yes"])
-    expect(lock().packs.one.resolved).toContain(second)
-    expect([Object.keys(lock().packs), Object.keys(settings().packs)]).toEqual([["one"], ["one"]])
-  })
-})
-
-describe("a frozen lock", () => {
-  it("is what CI has: nothing is resolved there, and what is locked can be installed", async () => {
-    putPack("one", { "sous.pack.yaml": HEAD("one") })
-    await ok(["add", "./packs/one", "--yes"])
-    rmSync(content(), { recursive: true })
-    for (const args of [["add", "./packs/one"], ["update"]]) {
-      expect((await place.run([...args, "--yes"], { more: { CI: "true" } })).stderr).toContain("PACK_FROZEN")
-      expect((await place.run([...args, "--yes", "--frozen"])).stderr).toContain("PACK_FROZEN")
-    }
-    await ok(["packs", "install"], { more: { CI: "true" } })
-    expect(readdirSync(content())).toEqual([lock().packs.one.tree])
-    await ok(["update", "--yes", "--no-frozen"], { more: { CI: "true" } })
-  })
-
-  it("refuses a lock that pins nothing", async () => {
-    putPack("one", { "sous.pack.yaml": HEAD("one") })
-    await ok(["add", "./packs/one", "--yes"])
-    const file = join(place.project, "sous.lock")
-    writeFileSync(file, readFileSync(file, "utf8").replace("file:./packs/one", "git+https://example.com/x/y#main"))
-    expect((await place.run(["packs", "install"])).stderr).toContain("PACK_LOCK_INVALID")
-  })
-})
-
-describe("from inside a run", () => {
-  it.each([["add", "./packs/one"], ["remove", "one"], ["update"], ["outdated"], ["packs", "install"]])(
-    "sous %s %s is refused",
-    async (...args) => {
-      putPack("one", { "sous.pack.yaml": HEAD("one") })
-      const { code, stderr } = await place.run(args.filter(Boolean), { more: { SOUS_SESSION_ID: "s" } })
-      expect([code, stderr]).toEqual([2, expect.stringContaining("CLI_INSIDE_RUN")])
-    },
-  )
-})
-
 describe("several at once, and the sudden end of one", () => {
   it("loses nothing of what others add at the same time", async () => {
     const names = ["a", "b", "c", "d"]
@@ -373,8 +213,8 @@ describe("several at once, and the sudden end of one", () => {
   })
 
   it("leaves settings and lock in agreement when it is killed at any moment", async () => {
-    const files = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`f${index}.txt`, `${index}`]))
-    for (const [index, wait] of [150, 200, 250, 300, 350, 400].entries()) {
+    const files = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}.txt`, `${index}`]))
+    for (const [index, wait] of [120, 180, 240, 320].entries()) {
       const name = `p${index}`
       putPack(name, { "sous.pack.yaml": HEAD(name), ...files })
       const child = place.start(["add", `./packs/${name}`, "--yes"])
@@ -420,11 +260,4 @@ describe.skipIf(!hasTmux)("sous add on a terminal", () => {
     await terminal.shown("ended with 0")
     expect(lock().packs.one.version).toBe("1.0.0")
   })
-})
-
-it("takes archives and keeps what is in one of them from leaving its folder", async () => {
-  mkdirSync(join(place.project, "packs"), { recursive: true })
-  writeFileSync(join(place.project, "packs/one.tgz"), packArchive({ "sous.pack.yaml": HEAD("one") }))
-  await ok(["add", "packs/one.tgz", "--yes"])
-  expect(lock().packs.one).toMatchObject({ source: "./packs/one.tgz", integrity: expect.stringMatching(/^sha512-/) })
 })

@@ -111,6 +111,11 @@ Files that count
     expect(after.stderr).toMatch(
       /not any more what was trusted on \d{4}-\d\d-\d\d, changed "lib\/part\.ts": .*"sous trust", or --trust/s,
     )
+    const recipe = await place.run(["run", "mine"])
+    expect(recipe).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/changed "lib\/part\.ts"[\s\S]*RECIPE_UNKNOWN/),
+    })
     expect(await status()).toMatchObject({ state: "changed", changes: [{ file: "lib/part.ts", how: "changed" }] })
     expect((await trust("status")).stdout).toMatch(/not as it was trusted, since .*\n {2}changed {2}lib\/part\.ts\n$/)
     expect(await place.run([...prompt, "--trust"])).toMatchObject({ code: 0, stdout: "hello\n" })
@@ -217,6 +222,51 @@ describe("a hook of a trusted project", () => {
   it("runs on while its files are as they were", async () => {
     expect((await runSwapping(GUARD, "echo x > hooks/other.mjs")).isMade).toBe(true)
   })
+})
+
+describe("settings that are code", () => {
+  it("run once they are trusted and not before, from what was hashed, and sous trust never runs them", async () => {
+    place.put(
+      "project/.sous/settings.ts",
+      `import { appendFileSync } from "node:fs"
+appendFileSync(${JSON.stringify(join(place.folder, "ran"))}, "x")
+export default { model: "script:turns.yaml", plugins: ["./tools/extra.ts"] }
+`,
+    )
+    place.put("project/tools/extra.ts", 'export default { name: "extra" }\n')
+    place.put("project/turns.yaml", "turns:\n  - text: hello\n")
+    const ran = () => existsSync(join(place.folder, "ran"))
+    await place.run(["-p", "hi", "--model", "script:turns.yaml"])
+    const { stdout } = await trust("--yes")
+    expect(stdout).toContain("  settings  .sous/settings.ts\n")
+    await trust("status")
+    await trust()
+    expect(ran()).toBe(false)
+    expect(await place.run(["-p", "hi"])).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" })
+    expect(ran()).toBe(true)
+    rmSync(join(place.folder, "ran"))
+    place.put("project/tools/extra.ts", 'export default { name: "other" }\n')
+    const after = await place.run(["-p", "hi", "--model", "script:turns.yaml"])
+    expect(after.stderr).toContain('changed "tools/extra.ts"')
+    expect(ran()).toBe(false)
+  }, 20_000)
+})
+
+describe("what a person sets by a command", () => {
+  it("counts where there was nothing to trust, stays trusted, and gives no trust to anything else", async () => {
+    place.put("project/turns.yaml", "turns:\n  - text: hello\n")
+    await place.run(["init"])
+    expect(await place.run(["config", "set", "model", "script:turns.yaml", "--scope", "project"])).toMatchObject({
+      code: 0,
+      stderr: "",
+    })
+    expect(await status()).toMatchObject({ state: "trusted" })
+    expect(await place.run(["-p", "hi"])).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" })
+    place.put("project/.sous/plugins/late.ts", 'export default { name: "late" }\n')
+    const after = await place.run(["config", "set", "maxTurns", "3", "--scope", "local"])
+    expect(after.stderr).toContain("It does not count")
+    expect((await status()).changes.map(({ file }: { file: string }) => file)).toContain(".sous/plugins/late.ts")
+  }, 20_000)
 })
 
 describe("an agent in a run", () => {

@@ -36,9 +36,12 @@ describe("imports", () => {
     expect(violations(shipped, (file, { target }) => !isLocal(target) || ownFolder(file, target))).toEqual([])
   })
 
-  it("of recipes/ are the public surface and packages", () => {
+  it("of recipes/ are the public surface and packages, and in a pack its own files", () => {
     const ownRecipe = (file: string, target: string) => target === file.replace(/\.test\.ts$/, ".ts")
-    const isRight = (file: string, { target }: Import) => !isLocal(target) || ownRecipe(file, target)
+    const ownPack = (file: string, target: string) =>
+      target.startsWith(/^recipes\/packs\/[^/]+\//.exec(file)?.[0] ?? "\0")
+    const isRight = (file: string, { target }: Import) =>
+      !isLocal(target) || ownRecipe(file, target) || ownPack(file, target)
     expect(violations(listFiles(["recipes"]), isRight)).toEqual([])
   })
 

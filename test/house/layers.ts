@@ -39,6 +39,7 @@ export const rooms: readonly Room[] = [
     holds: [
       "core/env.ts",
       "core/process.ts",
+      "core/process-channel.ts",
       "core/process-group.ts",
       "core/clock.ts",
       "core/channel.ts",
@@ -57,7 +58,11 @@ export const rooms: readonly Room[] = [
     holds: ["core/settings/"],
     may: [...ground, "command files", "registry", "permission", "session"],
   },
-  { name: "packs", holds: ["core/pack/"], may: [...ground, "hands", "registry", "permission", "session", "settings"] },
+  {
+    name: "packs",
+    holds: ["core/pack/"],
+    may: [...ground, "hands", "calls", "tool input", "registry", "permission", "session", "settings"],
+  },
   { name: "spend", holds: ["core/recipe/spend.ts", "core/recipe/spend-limit.ts"], may: [...ground, "hands"] },
   { name: "hooks", holds: ["core/hook-"], may: [...ground, "hands", "calls", "command files", "registry"] },
   { name: "engine", holds: ["core/engine.ts", "core/scope.ts", "core/slot.ts"], may: [...rules, "hands"] },
@@ -85,6 +90,12 @@ export const rooms: readonly Room[] = [
   },
   { name: "agent", holds: ["core/agent.ts", "core/agent-", "core/subagent.ts"], may: [...acts, "dispatch", "loop"] },
   { name: "recipe", holds: ["core/recipe/"], may: [...acts, "dispatch", "loop", "agent"] },
+  // What runs in the process of an isolated plugin; nothing of the others imports it.
+  {
+    name: "isolated",
+    holds: ["core/isolated/"],
+    may: [...ground, "calls", "tool input", "registry", "packs", "recipe"],
+  },
   {
     name: "kit",
     holds: [
@@ -126,14 +137,18 @@ export const commandMay: readonly string[] = [
 /** Globals and modules that only these places may touch; `find` runs over code without comments and strings. */
 export const reserved: readonly { what: string; find: RegExp; places: readonly string[] }[] = [
   { what: "process.argv", find: /\bprocess\s*\.\s*argv\b/g, places: ["cli.ts", "plugins/render/"] },
-  { what: "process.exit", find: /\bprocess\s*\.\s*exit(?:Code)?\b/g, places: ["cli.ts", "plugins/render/"] },
+  {
+    what: "process.exit",
+    find: /\bprocess\s*\.\s*exit(?:Code)?\b/g,
+    places: ["cli.ts", "plugins/render/", "core/isolated/"],
+  },
   { what: "console", find: /(?<![\w.])console\s*\./g, places: ["cli.ts", "plugins/render/"] },
   { what: "process.stdout", find: /\bprocess\s*\.\s*std(?:out|err|in)\b/g, places: ["cli.ts", "plugins/render/"] },
-  { what: "process.env", find: /\bprocess\s*\.\s*env\b/g, places: ["cli.ts", "plugins/testing/"] },
+  { what: "process.env", find: /\bprocess\s*\.\s*env\b/g, places: ["cli.ts", "plugins/testing/", "core/isolated/"] },
   { what: "process.cwd", find: /\bprocess\s*\.\s*cwd\b/g, places: ["cli.ts", "plugins/testing/"] },
 ]
 
 /** Packages and Node modules that only these places may import. */
 export const reservedPackages: readonly { what: RegExp; places: readonly string[] }[] = [
-  { what: /^(?:node:)?child_process$/, places: ["core/process.ts"] },
+  { what: /^(?:node:)?child_process$/, places: ["core/process.ts", "core/process-channel.ts"] },
 ]

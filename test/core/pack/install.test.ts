@@ -69,6 +69,14 @@ describe("fetchPack() from a registry", () => {
     expect((await fetchTwice("@team/one")).entry.source).toBe("npm:@team/one@^1.4.2")
   })
 
+  it("locks a strong sum where the registry knows a weak one only, which has to be right", async () => {
+    registry.publish("old-leaf", "1.0.0", { "index.js": "" }, { isOld: true })
+    registry.publish("old", "1.0.0", {}, { ...SOUS, isOld: true, dependencies: { "old-leaf": "1" } })
+    const { entry } = await fetchTwice("old")
+    expect(entry.integrity).toMatch(/^sha512-/)
+    expect(entry.dependencies?.["node_modules/old-leaf"]?.integrity).toMatch(/^sha512-/)
+  })
+
   it("names what it cannot find", async () => {
     const fault = await fetchFrom("npm:nowhere").catch((error) => error)
     expect(fault).toMatchObject({ code: "PACK_FETCH_FAILED" })

@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
@@ -50,15 +51,19 @@ describe("an isolated plugin", () => {
       watch: `return fs.watch(${JSON.stringify(outside)})`,
       environ: `return fs.readFileSync("/proc/self/environ")`,
       host: `return fs.readFileSync("/proc/" + process.ppid + "/environ")`,
-      require: `return require(${JSON.stringify(join(outside, "module.cjs"))})`,
-      json: `return JSON.stringify(require(${JSON.stringify(join(outside, "data.json"))}))`,
-      import: `return await import(${JSON.stringify(join(outside, "module.cjs"))})`,
       env: `return process.loadEnvFile(${file})`,
       chdir: `process.chdir(${JSON.stringify(outside)})`,
       link: `fs.symlinkSync(${file}, context.cwd + "/link"); return fs.readFileSync(context.cwd + "/link")`,
       hardLink: `fs.linkSync(${file}, context.cwd + "/link"); return fs.readFileSync(context.cwd + "/link")`,
     }
     expect(await tryAll(attempts)).toEqual(all(attempts, DENIED))
+    const modules = {
+      require: `return require(${JSON.stringify(join(outside, "module.cjs"))})`,
+      json: `return JSON.stringify(require(${JSON.stringify(join(outside, "data.json"))}))`,
+      import: `return await import(${JSON.stringify(join(outside, "module.cjs"))})`,
+    }
+    // Some Nodes refuse them in other words.
+    expect(Object.values(await tryAll(modules)).filter((found) => found.startsWith("got"))).toEqual([])
     const own = { own: `return fs.readFileSync(new URL("./note", import.meta.url))` }
     expect(await tryAll(own, { files: { note: "mine" } })).toEqual({ own: "got mine" })
   })
@@ -126,6 +131,33 @@ describe("an isolated plugin", () => {
     expect(found).toEqual({ addon: "ERR_DLOPEN_DISABLED" })
   })
 
+  it("reaches no network that it does not name", async () => {
+    const { createServer } = await import("node:http")
+    const server = createServer((_, answer) => answer.end("hello")).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const { port } = server.address() as { port: number }
+    const settled = (start: string) => `return await new Promise((ok, no) => { ${start} })`
+    const attempts = {
+      http: settled(`require("http").get("http://127.0.0.1:${port}/", ok).on("error", no)`),
+      net: settled(`require("net").connect(${port}, "127.0.0.1").on("connect", () => ok(1)).on("error", no)`),
+      unix: settled(`require("net").connect("/tmp/none.sock").on("connect", () => ok(1)).on("error", no)`),
+      tls: settled(`require("tls").connect(${port}, "127.0.0.1").on("secureConnect", ok).on("error", no)`),
+      listen: settled(`require("net").createServer().listen(0, () => ok(1)).on("error", no)`),
+      udp: settled(`require("dgram").createSocket("udp4").send("x", ${port}, "127.0.0.1", (e) => e ? no(e) : ok(1))`),
+      lookup: settled(`require("dns").lookup("localhost", (e, a) => e ? no(e) : ok(a))`),
+      resolver: `return await new (require("dns").promises.Resolver)().resolve4("localhost")`,
+    }
+    const fetched = { fetch: `return await (await fetch("http://127.0.0.1:${port}/")).text()` }
+    try {
+      expect(await tryAll(attempts)).toEqual(all(attempts, DENIED))
+      expect(await tryAll(fetched)).toEqual({ fetch: "fetch failed" })
+      const capabilities = { tools: ["T"], net: ["127.0.0.1"] }
+      expect(await tryAll(fetched, { capabilities })).toEqual({ fetch: "got hello" })
+    } finally {
+      server.close()
+    }
+  })
+
   it("sees of the environment what was named", async () => {
     const env = { PATH: "/bin", HOME: "/h", TOKEN: "secret", NAMED: "1", LANG: "C" }
     const attempts = { env: `return JSON.stringify(process.env)` }
@@ -185,6 +217,7 @@ describe("an isolated plugin", () => {
         return "fine"`),
     )
     expect(await loaded.call()).toBe("fine")
+    await expect.poll(() => loaded.notices.at(-1)).toContain("the rest of what it prints is left out")
     expect(loaded.notices.length).toBeLessThanOrEqual(101)
     expect(loaded.notices.every((line) => line.length < 700)).toBe(true)
     expect(loaded.notices[0]).toContain("prints: line 0x")

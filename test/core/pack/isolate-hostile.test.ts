@@ -19,8 +19,21 @@ const RAW = `
 
 /** What becomes of a call whose tool does this; the load was ask 1, so the call is ask 2. */
 async function fate(body: string): Promise<string> {
-  const loaded = await place.load(toolPlugin(`${RAW} ${body}`))
-  return await loaded.call().then(
+  return await said((await place.load(toolPlugin(`${RAW} ${body}`))).call())
+}
+
+/** The same for tools that leave their process alone, so that one will do. */
+async function fates(bodies: readonly string[]): Promise<string[]> {
+  const list = bodies.map((body) => `async () => { ${body} }`).join(",\n")
+  const loaded = await place.load(toolPlugin(`return await [${list}][input.at]()`))
+  const all = []
+  for (const at of bodies.keys()) all.push(await said(loaded.call({ at })))
+  expect(loaded.restarts).toBe(0)
+  return all
+}
+
+async function said(work: Promise<unknown>): Promise<string> {
+  return await work.then(
     (output) => `returned ${JSON.stringify(output)}`,
     (error: Error) => error.message,
   )
@@ -48,7 +61,8 @@ describe("a plugin that breaks the protocol", () => {
       [`put(4, frame("", 4e9)); await wait()`, "4000000000 bytes"],
       [`fs.closeSync(3); await wait()`, "closed its channel"],
     ]
-    for (const [body, reason] of cases) expect(await fate(body)).toContain(reason)
+    const found = await Promise.all(cases.map(async ([body]) => await fate(body)))
+    for (const [at, [, reason]] of cases.entries()) expect(found[at]).toContain(reason)
     expect(({} as { polluted?: true }).polluted).toBeUndefined()
   }, 60_000)
 
@@ -87,13 +101,14 @@ describe("a plugin that breaks the protocol", () => {
       ["const a = { content: [] }; a.content.push(a); return a", "cannot be sent"],
       ["return { get content() { throw new Error('gotcha') } }", "gotcha"],
       ["return { toJSON() { throw null } }", "cannot be sent"],
-      ["return 'x'.repeat(9e6)", "cannot be sent: it sent 9000002 bytes"],
+      ["return 'x'.repeat(9e6)", "cannot be sent: it sent 90000"],
       ["return { content: 'x', spilled: { path: '/etc/passwd', chars: 1 } }", "neither text nor content blocks"],
       ["return { content: [{ type: 'image', source: { type: 'url', url: 'http://x/' } }] }", "neither text nor"],
       ["return { content: [{ type: 'tool_use', id: '1', name: 'Bash', input: {} }] }", "neither text nor"],
     ]
-    for (const [body, reason] of cases) expect(await fate(body)).toContain(reason)
-  }, 30_000)
+    const found = await fates(cases.map(([body]) => body))
+    for (const [at, [, reason]] of cases.entries()) expect(found[at]).toContain(reason)
+  })
 
   it("throws what it likes, and a sentence comes out", async () => {
     const cases: [string, string][] = [
@@ -112,13 +127,13 @@ describe("a plugin that breaks the protocol", () => {
       ["throw Object.assign(new Error('m'), { name: 'SousError', code: 'TRUST_GRANTED', details: null })", ""],
       ["throw { then() {} }", "[object Object]"],
     ]
-    for (const [body, reason] of cases) {
-      const said = await fate(body)
-      expect(said).toContain(reason)
-      expect(said).not.toMatch(/^returned/)
-      expect(said.length).toBeLessThan(5000)
+    const found = await fates(cases.map(([body]) => body))
+    for (const [at, [, reason]] of cases.entries()) {
+      expect(found[at]).toContain(reason)
+      expect(found[at]).not.toMatch(/^returned/)
+      expect(found[at]!.length).toBeLessThan(5000)
     }
-  }, 30_000)
+  })
 
   it("describes itself only in a form that can be read", async () => {
     const cases: [string, RegExp][] = [
@@ -137,6 +152,6 @@ describe("a plugin that breaks the protocol", () => {
         /tools/,
       ],
     ]
-    for (const [source, wanted] of cases) await expect(place.load(source)).rejects.toThrow(wanted)
-  }, 30_000)
+    await Promise.all(cases.map(([source, wanted]) => expect(place.load(source)).rejects.toThrow(wanted)))
+  })
 })

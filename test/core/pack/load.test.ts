@@ -44,7 +44,12 @@ async function project(files: Files = GUARD) {
   await changeLock(lock, (packs) => void packs.set(name, entry))
   const open = (options: { strict?: boolean; value?: string } = {}): Promise<OpenedPacks> => {
     const pack = { name, value: options.value ?? entry.source, base: root, origin: { scope: "project" as const } }
-    return openPacks([pack], { folders: { managed: "/", root }, data, sources: [], ...options })
+    return openPacks([pack], {
+      folders: { managed: "/", claude: { managed: "/" }, root },
+      data,
+      sources: [],
+      ...options,
+    })
   }
   const faultOf = async () =>
     await open().then(
@@ -270,6 +275,14 @@ describe("openPacks()", () => {
     expect((await faultOf())?.code).toMatch(
       /^PACK_(?:LOCK_DISAGREES|NOT_INSTALLED|MISSING|SOURCE_DIFFERS|LOCK_INVALID)$/,
     )
+  })
+
+  it("is refused with an isolation that nobody agreed to here", async () => {
+    const { faultOf, tamper } = await project()
+    tamper((entry) => {
+      entry.inProcess = true
+    })
+    expect((await faultOf()).code).toBe("PACK_NOT_INSTALLED")
   })
 
   it("names the field about which lock and content disagree", async () => {

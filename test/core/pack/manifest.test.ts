@@ -52,6 +52,7 @@ describe("readManifest()", () => {
     ["a plugin that is not there", yaml("plugins: [a.ts]\n"), /there is no file "a.ts"/],
     ["a plugin that is no code", yaml("plugins: [a.md]\n", { "a.md": "" }), /does not end like one/],
     ["a file of hooks that is not there", yaml("hooks: hooks.json\n"), /there is no file "hooks.json"/],
+    ["two recipes of one name", yaml("recipes: [a.yaml, b/a.ts]\n", { "a.yaml": "", "b/a.ts": "" }), /called "a"/],
     ["two manifests", tree({ "sous.pack.yaml": HEAD, "package.json": '{"sous":{"apiVersion":1}}' }), /as well/],
     ["a manifest that is no object", tree({ "sous.pack.yaml": "- a\n" }), /sous.pack.yaml/],
     ["JSON that is broken", tree({ "package.json": "{" }), /package.json/],
@@ -71,6 +72,13 @@ describe("readManifest()", () => {
         expect((await faultOf(pack))?.code).toMatch(/^PACK_(?:NAME|MANIFEST)_INVALID$/)
     },
   )
+
+  it("names the name that no pack may have", async () => {
+    expect(await faultOf(inPackage({ apiVersion: 1 }, { name: "Up", version: "1.0.0" }))).toMatchObject({
+      code: "PACK_NAME_INVALID",
+      message: 'Cannot use "Up" as the name of a pack',
+    })
+  })
 
   it("refuses a pack for another version of the interface, and a folder that is none", async () => {
     expect((await faultOf(inPackage({ apiVersion: 2 })))?.message).toContain("version 2")

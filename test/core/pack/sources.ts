@@ -15,7 +15,8 @@ export type Files = Record<string, string>
 /** A registry; `publish` adds a version, or changes one that is there. */
 export interface Registry {
   url: string
-  publish(name: string, version: string, files: Files, more?: object): void
+  /** `isOld`: with the weak sum of old registries. */
+  publish(name: string, version: string, files: Files, more?: { isOld?: boolean } & Record<string, unknown>): void
   /** Paths that were asked for, in order. */
   asked: string[]
   /** Answers nothing from now on. */
@@ -48,10 +49,11 @@ export async function createRegistry(): Promise<Registry> {
   return {
     url,
     asked,
-    publish(name, version, files, more = {}) {
+    publish(name, version, files, { isOld = false, ...more }: { isOld?: boolean } & Record<string, unknown> = {}) {
       const archive = packArchive({ "package.json": JSON.stringify({ name, version, ...more }), ...files })
       const integrity = `sha512-${createHash("sha512").update(archive).digest("base64")}`
-      const dist = { tarball: `${url}${name}/-/${version}.tgz`, integrity }
+      const shasum = createHash("sha1").update(archive).digest("hex")
+      const dist = { tarball: `${url}${name}/-/${version}.tgz`, ...(isOld ? { shasum } : { integrity }) }
       const known = packages.get(name) ?? new Map()
       packages.set(name, known.set(version, { manifest: { name, version, ...more, dist }, archive }))
     },

@@ -33,7 +33,11 @@ describe("registerPlugin()", () => {
     ["PLUGIN_VALUE_INVALID", { name: "a", tools: [null] }, /"tools" has an entry without a name/],
     ["PLUGIN_VALUE_INVALID", { name: "a", tools: [{ ...tool("x"), name: "with space" }] }, /"with space"/],
     ["PLUGIN_VALUE_INVALID", { name: "a", tools: [{ ...tool("T"), execute: 1 }] }, /"T" without a function "execute"/],
-    ["PLUGIN_VALUE_INVALID", { name: "a", permissions: { deny: "Bash" } }, /"permissions.deny" is not a list of rules/],
+    [
+      "PLUGIN_VALUE_INVALID",
+      { name: "a", permissions: { allow: "Bash" } },
+      /"permissions.allow" is not a list of rules/,
+    ],
     ["PLUGIN_KEY_UNKNOWN", { name: "a", permissions: { denied: [] } }, /unknown key "denied"/],
     ["PLUGIN_VALUE_INVALID", { name: "a", setup: 1 }, /"setup" is not a function/],
     ["PLUGIN_VALUE_INVALID", { name: "a", setup: () => 1 }, /"setup" returned a number/],
@@ -45,6 +49,16 @@ describe("registerPlugin()", () => {
     expect(report).toMatchObject({ code, from: "/plugins/a.ts", mend: expect.stringMatching(/./) })
     expect(report?.error).toMatch(message)
     expect(report?.error).toContain("/plugins/a.ts")
+  })
+
+  test.each([
+    { permissions: { deny: "Bash" } },
+    { permissions: { ask: ["Bash"] }, toolz: 1 },
+    { hooks: { PreToolUse: () => undefined }, apiVersion: 9 },
+  ])("lets nothing start without one that meant to guard: %j", async (wrong) => {
+    await expect(kit([from({ name: "a", ...wrong } as unknown as Plugin)])).rejects.toMatchObject({
+      code: expect.stringMatching(/^PLUGIN_/),
+    })
   })
 
   test("names both files in a clash, the first one stays", async () => {

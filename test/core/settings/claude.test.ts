@@ -160,6 +160,7 @@ test.each<[object, string]>([
   [{ ask: ["Bash"] }, 'Unknown setting "ask" at FILE:1:2'],
   [{ denny: ["Bash"] }, 'Unknown setting "denny" at FILE:1:2'],
   [{ permisions: {} }, 'Unknown setting "permisions" at FILE:1:2'],
+  [{ disallowedTools: ["Bash"] }, 'Unknown setting "disallowedTools" at FILE:1:2'],
   [{ rights: { deny: ["Bash"] } }, 'Unknown setting "rights" at FILE:1:2'],
   [{ hookz: {} }, 'Unknown setting "hookz" at FILE:1:2'],
   [{ PreToolUse: [] }, 'Unknown setting "PreToolUse" at FILE:1:2'],

@@ -87,8 +87,8 @@ const SPECIAL = [
   "null",
   "[]",
   "0",
-  "{".repeat(20_000),
-  "[".repeat(20_000),
+  "{".repeat(5_000),
+  "[".repeat(5_000),
   `${"a:\n ".repeat(1)}${Array.from({ length: 3000 }, (_, depth) => `${" ".repeat(depth)}a:\n`).join("")}`,
   `a: &a [x,x,x,x,x,x,x,x,x,x]\n${"bcdefghij"
     .split("")

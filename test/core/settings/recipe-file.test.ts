@@ -52,7 +52,7 @@ test("findRecipe() reaches a project's recipes only with trust, and the refusal 
   expect(findRecipe("theirs", options)).toBeUndefined()
   expect(unknownRecipe("theirs", options, [])).toMatchObject({
     code: "RECIPE_UNKNOWN",
-    mend: `give its path, ${file}, or --trust`,
+    mend: `run "sous trust", or give its path, ${file}, or --trust`,
   })
   expect(findRecipe("theirs", { ...options, trust: true })).toEqual({ file, from: "project" })
 })
