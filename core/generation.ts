@@ -75,7 +75,13 @@ export async function createGeneration(
 
 /** True for a plugin that nothing starts without: a guard that is missing must not be a smaller guard. */
 function isNeeded({ plugin, required, isNamed }: PluginEntry, { strict }: GenerationOptions): boolean {
-  return Boolean(strict || required || isNamed || guardsOf(plugin, plugin).length > 0)
+  if (strict || required || isNamed) return true
+  try {
+    return guardsOf(plugin, plugin).length > 0
+  } catch {
+    // Nobody can say what it guards.
+    return true
+  }
 }
 
 /** Throws PLUGIN_RELOAD_WEAKENS when something guards in the one and no longer in the other. */

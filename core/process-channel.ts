@@ -11,6 +11,7 @@ import { createGroup } from "./process-group.ts"
 /** A process that is spoken with. */
 export interface ChannelProcess {
   pid: number
+  stdin: Socket
   stdout: Socket
   stderr: Socket
   /** One for each descriptor from 3 on; a channel ends when either side closes it. */
@@ -35,24 +36,24 @@ export async function startChannelProcess(
     cwd: options.cwd,
     env: options.env,
     detached: true,
-    stdio: ["ignore", "pipe", "pipe", ...pipes],
+    stdio: ["pipe", "pipe", "pipe", ...pipes],
     windowsHide: true,
   })
   await new Promise<void>((resolve, reject) => void child.once("spawn", resolve).once("error", reject))
   const group = createGroup(child.pid!, 0)
-  const [, stdout, stderr, ...channels] = child.stdio as unknown as [null, Socket, Socket, ...Socket[]]
+  const [stdin, stdout, stderr, ...channels] = child.stdio as unknown as [Socket, Socket, Socket, ...Socket[]]
   // A pipe whose other end is gone is told by the end of the process.
-  for (const socket of [stdout, stderr, ...channels]) socket.on("error", () => {}).unref()
+  for (const socket of [stdin, stdout, stderr, ...channels]) socket.on("error", () => {}).unref()
   child.unref()
   const guard = startGuard(spawn, child.pid!)
   const ended = endOf(child).then(async (end) => {
     await group.endOrphans()
     group.forget()
     guard.kill("SIGKILL")
-    for (const socket of channels) socket.destroy()
+    for (const socket of [stdin, ...channels]) socket.destroy()
     return end
   })
-  return { pid: child.pid!, stdout, stderr, channels, ended, kill: () => group.end() }
+  return { pid: child.pid!, stdin, stdout, stderr, channels, ended, kill: () => group.end() }
 }
 
 /** Waits for the end of this process, which closes its input, and then ends the group. Where there is no shell: nothing. */

@@ -63,7 +63,8 @@ export async function registerPlugin(entry: PluginEntry, setting: Setting, befor
   const unit = canCarry(before, plugin, setting) ? { ...before, entry } : await setUp(entry, plugin, setting)
   try {
     checkCompiles(plugin.name, owner, unit.contribution)
-    const added = setting.builder.add(plugin.name, unit.contribution, entry)
+    const added = await withPrefixes(entry, unit, setting)
+    setting.builder.add(plugin.name, added, entry)
     setting.names.set(plugin.name, owner)
     const durationMs = (entry.loadMs ?? 0) + performance.now() - started
     return { ...unit, adds: addsOf(added), guards: guardsOf(plugin, added), durationMs }
@@ -71,6 +72,17 @@ export async function registerPlugin(entry: PluginEntry, setting: Setting, befor
     if (unit.retire !== before?.retire) await unit.retire().catch(() => {})
     throw error
   }
+}
+
+async function withPrefixes(
+  { collision, from }: PluginEntry,
+  { plugin, contribution }: Pick<Unit, "plugin" | "contribution">,
+  { builder }: Setting,
+): Promise<Contribution> {
+  if (collision !== "prefix") return contribution
+  checkContribution(contribution, { plugin: plugin.name, from })
+  const { prefixTools } = await import("./registry-prefix.ts")
+  return prefixTools(plugin.name, contribution, builder.hasTool)
 }
 
 /** What cannot be compiled would keep every run from starting. Throws HOOK_…_INVALID or PERMISSION_RULE_INVALID. */

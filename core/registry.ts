@@ -9,7 +9,6 @@ import { type HookSource, suppressionOf } from "./hook-source.ts"
 import type { ModelProvider } from "./model.ts"
 import type { Behavior, RuleSource } from "./permission/decision.ts"
 import type { Classifier, Compaction, ContextSource, Contribution, PluginEntry } from "./plugin.ts"
-import { prefixTools } from "./registry-prefix.ts"
 import { checkContribution, quotePlugin } from "./registry-shape.ts"
 import type { SafetyClassifier } from "./safety.ts"
 import type { Recipe } from "./step.ts"
@@ -56,16 +55,14 @@ export interface Registry {
 
 /** Collects contributions until it is frozen. */
 export interface RegistryBuilder {
-  /**
-   * Adds all of it or, when anything in it is refused, nothing; returns it as it was added, for a tool may have got
-   * another name. Throws a SousError.
-   */
-  add(plugin: string, contribution: Contribution, place?: RegistryPlace): Contribution
+  /** Adds all of it or, when anything in it is refused, nothing. Throws a SousError. */
+  add(plugin: string, contribution: Contribution, place?: RegistryPlace): void
+  hasTool(name: string): boolean
   freeze(): Registry
 }
 
 /** What an entry says about its plugin that counts here. */
-export type RegistryPlace = Partial<Pick<PluginEntry, "from" | "tier" | "collision">>
+export type RegistryPlace = Partial<Pick<PluginEntry, "from" | "tier">>
 
 interface Named {
   kind: string
@@ -89,11 +86,11 @@ export function createRegistry(): RegistryBuilder {
   }
   let frozen = false
   return {
-    add(plugin, given, { from, tier, collision } = {}) {
+    hasTool: (name) => parts.tools.has(name),
+    add(plugin, contribution, { from, tier } = {}) {
       const owner = { plugin, from }
       if (frozen) throw new SousError("PLUGIN_TOO_LATE", { plugin: quotePlugin(plugin, from) })
-      checkContribution(given, owner)
-      const contribution = collision === "prefix" ? prefixTools(plugin, given, (name) => parts.tools.has(name)) : given
+      checkContribution(contribution, owner)
       if (tier !== "shipped") checkReserved(owner, contribution)
       const names = namesOf(contribution)
       checkNames(owner, names, owners)
@@ -110,7 +107,6 @@ export function createRegistry(): RegistryBuilder {
       const { classify, safety } = contribution.permissions ?? {}
       if (classify) parts.classifiers.push({ plugin, classify })
       if (safety) parts.safety.push({ plugin, classify: safety })
-      return contribution
     },
     freeze() {
       frozen = true

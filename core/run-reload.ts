@@ -49,11 +49,14 @@ export function createTakeOver(
   reload: SettingsReload,
 ): (engine: Engine) => Promise<LoadedSettings> {
   const { loaded } = reload
-  const own = new Set(loaded.settings.permissions.rules)
+  const { settings } = target.kit
+  const own = new Set(loaded.settings.permissions.rules.map((rule) => JSON.stringify(rule)))
+  const isOwn = (rule: RuleSource) => own.has(JSON.stringify(rule))
+  const start = inForceAtStart(settings, loaded.hooks.sources)
   const state: State = {
     before: loaded,
-    now: inForceAtStart(loaded.settings, loaded.hooks.sources),
-    others: target.kit.settings.permissions.rules.filter((rule) => !own.has(rule)),
+    now: { ...start, rules: start.rules.filter(isOwn) },
+    others: start.rules.filter((rule) => !isOwn(rule)),
     faults: new Map(),
   }
   return async (engine) => {

@@ -123,34 +123,14 @@ async function checkSettings(
   const isSettings = kind.kind === "settings"
   const scope = isSettings ? kind.scope : "project"
   const isPlugin = !isSettings && kind.ofPlugin
-  const found = await checkSettingsFile({ file, text, form: isSettings ? kind.form : "hooks", scope, isPlugin })
-  const foreign = isSettings ? [] : await foreignFindings(file, text, ground)
+  const { tools } = ground
+  const found = await checkSettingsFile({ file, text, form: isSettings ? kind.form : "hooks", scope, isPlugin, tools })
   const project = projectOf(file)
   return {
     ...found,
-    findings: foreign.length > 0 ? [...foreign, ...found.findings.filter(isNotForeign)] : found.findings,
     ofPlugin: isPlugin,
     ...(project === undefined ? {} : { project }),
   }
-}
-
-/** What is unknown in a file of another program is said at once. */
-function isNotForeign({ code }: Finding): boolean {
-  return code !== "SETTINGS_KEY_UNKNOWN"
-}
-
-async function foreignFindings(file: string, text: string, { tools }: FileGround): Promise<Finding[]> {
-  const { foreignHooks } = await import("./check-hook-foreign.ts")
-  const { value } = await parseDocument("a.json", text)
-  const found = foreignHooks(value, tools)
-  if (found === undefined) return []
-  const { program, example } = found
-  const mend =
-    example === undefined
-      ? 'write { "hooks": { "PreToolUse": [{ "matcher": "TOOL", "command": "…" }] } }'
-      : `for "${example.event}" write { "hooks": ${example.here} }`
-  const problem = `it is a hooks file of ${program}, and not read as such`
-  return [{ level: "error", file, line: 1, column: 1, what: "", problem, mend }]
 }
 
 /** The folder that holds the `.sous` or `.claude` in which it lies, or in which a `.hooks.json` does. */
@@ -205,7 +185,7 @@ async function checkSettingsCode(file: string, ground: FileGround): Promise<File
   const values = await loadCode(file, { load: (one) => loadModule(one, ground.host.loadOptions()) })
   const text = JSON.stringify(values)
   const scope = /\.local\./.test(basename(file)) ? "local" : "project"
-  const found = await checkSettingsFile({ file: file.replace(/\.\w+$/, ".json"), text, form: "own", scope })
+  const found = await checkSettingsFile({ file: file.replace(/\.\w+$/, ".json"), text, form: "own", scope, tools: [] })
   const unplaced = <T extends { file?: string; line?: number; column?: number }>(one: T): T => ({
     ...one,
     file,

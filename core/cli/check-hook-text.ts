@@ -86,9 +86,9 @@ const ROWS: readonly Row[] = [
   function alwaysWell({ source, text }) {
     const spec: HookSpec = HOOKS[source.event]
     const blocks = (spec.answers as readonly string[]).includes("block")
-    if (!blocks || !/(?:\|\||;)\s*(?:true|:|exit 0)\b/.test(text)) return undefined
+    if (!blocks || !/(?:\|\||;)\s{0,9}(?:true|:|exit 0)(?![\w-])/.test(text)) return undefined
     const decides = /\bexit\s+[12]\b|"?(?:decision|permissionDecision|continue)"?\s*\\?:/.test(text)
-    const isAtEnd = /(?:\|\||;)\s*(?:true|:|exit 0)\s*;?\s*["']?\s*$/.test(text)
+    const isAtEnd = /(?:\|\||;)\s{0,9}(?:true|:|exit 0)[\s;"']{0,20}$/.test(text.trimEnd().slice(-80))
     if (decides || !isAtEnd) {
       const problem = 'a part of it ends well whatever it finds ("|| true")'
       return { level: "note", problem, mend: "" }
@@ -145,7 +145,7 @@ const ROWS: readonly Row[] = [
     return { problem, mend: "withdraw the secret, and read it from the environment" }
   },
   function remote({ text }) {
-    if (!/\b(?:curl|wget)\b[^|;&]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/.test(text)) return undefined
+    if (!/\b(?:curl|wget)\b[^|;&]{0,500}\|\s{0,9}(?:sudo\s{1,9})?(?:ba|z|da)?sh\b/.test(text)) return undefined
     return { problem: "it runs what it has just loaded from the network", mend: "keep the script in the project" }
   },
 ]

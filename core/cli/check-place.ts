@@ -78,7 +78,8 @@ export async function checkFilesHere(line: CommandLine, host: Host): Promise<Che
 async function openPlace(line: CommandLine, host: Host) {
   const [cwd, home] = [await host.cwd(), homeFolder(host.env)]
   const folders = scopeFolders({ cwd, env: host.env, home })
-  const found = await readFiles(filesOf({ folders, cwd, home, line }))
+  const tools = (await host.shippedPlugins()).flatMap(({ tools: list = [] }) => list)
+  const found = await readFiles(filesOf({ folders, cwd, home, line }), tools)
   const hooks = hookFilesOf(folders).map(({ file }) => file)
   found.findings.push(
     ...doubleKeys(found.sets),
@@ -138,12 +139,12 @@ interface Found extends CheckReport {
   variables: string[]
 }
 
-async function readFiles(files: readonly PlacedFile[]): Promise<Found> {
+async function readFiles(files: readonly PlacedFile[], tools: Start["tools"]): Promise<Found> {
   const found: Found = { files: [], findings: [], sets: [], rules: [], hooks: [], variables: [] }
   for (const { file, scope, form } of files) {
     found.files.push({ file, as: wordsFor(form, scope) })
     try {
-      const one = await checkSettingsFile({ file, text: readSettingsText(file), form, scope })
+      const one = await checkSettingsFile({ file, text: readSettingsText(file), form, scope, tools })
       found.findings.push(...one.findings)
       found.sets.push({ file, scope, form, keys: one.keys })
       found.rules.push(...one.rules)

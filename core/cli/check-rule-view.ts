@@ -58,7 +58,7 @@ export function ruleGround(
 }
 
 /** `allow rule "Bash(ls)"`, cut where it is long. */
-export function describeRule({ behavior, text }: RuleSource): string {
+export function describeRule({ behavior, text }: Pick<RuleSource, "behavior" | "text">): string {
   return `${behavior} rule "${clip(text)}"`
 }
 

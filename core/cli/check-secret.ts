@@ -1,12 +1,13 @@
 /**
  * A text as it stands in a file → whether it holds what looks like a secret, and the text with that masked.
  *
- * Invariant: names of variables, placeholders in brackets and references to secrets that lie elsewhere are none.
+ * Invariant: names of variables, placeholders in brackets and references to secrets that lie elsewhere are none; every
+ * pattern is bounded, so that no text makes it slow.
  */
 
 /** A shape of secrets; the group `secret` is what nobody should read, and without it all of the match. */
 const SHAPES: readonly { what: string; pattern: RegExp }[] = [
-  { what: "a JSON web token", pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g },
+  { what: "a JSON web token", pattern: /\beyJ[\w-]{8,1000}\.[\w-]{8,2000}\.[\w-]{0,1000}/g },
   { what: "an API key", pattern: /\b(?:sk|pk|rk)[-_](?:ant|live|test|proj|or)[-_][\w-]{4,}/g },
   { what: "an API key", pattern: /\bsk-[A-Za-z0-9]{20,}/g },
   { what: "a token of GitHub", pattern: /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g },
@@ -15,10 +16,10 @@ const SHAPES: readonly { what: string; pattern: RegExp }[] = [
   { what: "a key of AWS", pattern: /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g },
   { what: "a key of Google", pattern: /\bAIza[\w-]{30,}/g },
   { what: "a token of npm", pattern: /\bnpm_[A-Za-z0-9]{30,}/g },
-  { what: "a private key", pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*/g },
+  { what: "a private key", pattern: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*/g },
   {
     what: "a password in an address",
-    pattern: /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@'"]*:(?<secret>[^\s/:@'"$<{*]{3,})@/gi,
+    pattern: /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@'"]{0,100}:(?<secret>[^\s/:@'"$<{*]{3,200})@/gi,
   },
   {
     what: "a token in a header",
@@ -31,7 +32,7 @@ const SHAPES: readonly { what: string; pattern: RegExp }[] = [
   {
     what: "a secret in a variable",
     pattern:
-      /\b\w*(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PGPASSWORD|ACCESS_KEY|PRIVATE_KEY)=(?:"|')?(?<secret>[^\s'"$<{*`]{8,})/g,
+      /\b\w{0,60}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PGPASSWORD|ACCESS_KEY|PRIVATE_KEY)=(?:"|')?(?<secret>[^\s'"$<{*`]{8,})/g,
   },
 ]
 

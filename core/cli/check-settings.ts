@@ -12,7 +12,10 @@ import { parseDocument, type SettingsDocument } from "../settings/document.ts"
 import { readHooks } from "../settings/hook-entry.ts"
 import { hookFileSchema } from "../settings/hook-schema.ts"
 import type { SettingsScope } from "../settings/merge.ts"
+import type { Tool } from "../tool.ts"
 import { type Finding, type FindingPlace, findingOf, placeIn } from "./check-finding.ts"
+import { foreignHooks } from "./check-hook-foreign.ts"
+import { escapedRules, rulesOf } from "./check-settings-rule.ts"
 import { oddSettings } from "./check-settings-text.ts"
 
 /** Whose form a file has: ours, that of Claude Code, or a `.hooks.json`. */
@@ -27,6 +30,8 @@ export interface SettingsFile {
   scope: SettingsScope
   /** Hooks of a plugin of Claude Code, in which what is foreign is left out. */
   isPlugin?: boolean
+  /** Those that are here, for examples. */
+  tools: readonly Tool[]
 }
 
 /** What was found in it. */
@@ -64,7 +69,10 @@ export async function checkSettingsFile(given: SettingsFile): Promise<SettingsFi
           ? await hookFile(opened)
           : await claudeParts(opened)
     return {
-      findings: [...findings, ...read.findings, ...(form === "hooks" ? [] : oddSettings(opened))],
+      findings: [
+        ...withForeign([...findings, ...read.findings], opened),
+        ...(form === "hooks" ? [] : [...oddSettings(opened), ...escapedRules(opened)]),
+      ],
       rules: form === "hooks" ? [] : rulesOf(opened),
       hooks: read.hooks,
       variables: isFields(document.value.env) ? Object.keys(document.value.env) : [],
@@ -73,6 +81,23 @@ export async function checkSettingsFile(given: SettingsFile): Promise<SettingsFi
   } catch (error) {
     return { ...nothing, findings: [{ ...findingOf(error, file), file }] }
   }
+}
+
+/** Of hooks as another program writes them it is said once whose they are, and not name by name what is unknown. */
+function withForeign(findings: Finding[], { file, document, value, tools }: Opened): Finding[] {
+  const found = foreignHooks(value, tools)
+  if (found === undefined) return findings
+  const { program, example } = found
+  const mend =
+    example === undefined
+      ? 'write "hooks": { "PreToolUse": [{ "matcher": "TOOL", "command": "…" }] }'
+      : `for "${example.event}" write "hooks": ${example.here}`
+  const problem = `its hooks are written for ${program}, and not read as such`
+  const place = placeIn(file, document.at, ["hooks"])
+  const own = findings.filter(
+    ({ code, problem: text }) => code !== "SETTINGS_KEY_UNKNOWN" || !/"(?:hooks|version)\b/.test(text),
+  )
+  return [{ level: "error", ...place, what: "", problem, mend }, ...own]
 }
 
 function ownFaults(file: string, document: SettingsDocument): Finding[] {
@@ -222,31 +247,6 @@ function toldOf(warning: string, file: string): Finding {
   const [problem = said, ...mends] = said.replace(/^is /, "it is ").split(/; (?=(?:write|choose|remove) )/)
   const place = { file, line: Number(line ?? 1), column: Number(column ?? 1) }
   return { level: "warning", ...place, what: key === undefined ? "" : `"${key}"`, problem, mend: mends.join("; ") }
-}
-
-const BEHAVIORS = ["deny", "ask", "allow"] as const
-
-/** All rules that are texts, whatever else is wrong with the file. */
-function rulesOf({ file, scope, document, value }: Opened): RuleSource[] {
-  const { permissions } = value
-  if (!isFields(permissions)) return []
-  const lists = BEHAVIORS.flatMap((behavior) =>
-    texts(permissions[behavior]).map(({ text, index }): RuleSource => {
-      return { text, behavior, scope, ...placeIn(file, document.at, ["permissions", behavior, index]) }
-    }),
-  )
-  const ordered = texts(permissions.rules).flatMap(({ text, index }): RuleSource[] => {
-    const [, behavior, rule] = /^(allow|ask|deny)\s+(\S.*)$/s.exec(text) ?? []
-    const place = placeIn(file, document.at, ["permissions", "rules", index])
-    if (behavior === undefined || rule === undefined) return []
-    return [{ text: rule, behavior: behavior as RuleSource["behavior"], scope, ordered: true, ...place }]
-  })
-  return [...lists, ...ordered]
-}
-
-function texts(list: unknown): { text: string; index: number }[] {
-  if (!Array.isArray(list)) return []
-  return list.flatMap((text: unknown, index) => (typeof text === "string" && text !== "" ? [{ text, index }] : []))
 }
 
 /** Every key that holds no object, and those one below one that does. */

@@ -22,6 +22,8 @@ type How = (typeof CHANGES)[number]
 export async function setConfig({ args, values }: CommandLine, host: Host): Promise<number> {
   const [how, name, ...rest] = args as [How, string | undefined, ...string[]]
   refuseInside(host, `config ${how}`)
+  const other = Object.keys(values).find((flag) => !["json", "scope"].includes(flag))
+  if (other !== undefined) throw needlessFlag(other, how)
   const wanted = readWords(how, name, rest)
   const place = await findPlace(values.scope, host)
   if (wanted.key.mark?.managedOnly && how !== "unset") {
@@ -52,6 +54,14 @@ const SAME = {
   add: "Nothing to do: it is there already,",
   remove: "Nothing to do: it is not there,",
 } as const satisfies Record<How, string>
+
+function needlessFlag(name: string, how: How): SousError {
+  const argument = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  return new SousError("CLI_ARGUMENT_UNEXPECTED", {
+    argument,
+    mend: `leave it out: "sous config ${how}" writes one file`,
+  })
+}
 
 function readWords(how: How, name: string | undefined, rest: readonly string[]): WantedChange {
   const example = how === "unset" ? "sous config unset model" : `sous config ${EXAMPLES[how]}`

@@ -49,6 +49,7 @@ async function install(line: CommandLine, host: Host): Promise<number> {
       for (const [name, entry] of await lockedPacks(scope)) {
         const isNew = await installLocked(name, entry, installing(scope, host))
         host.print(host.escape(`${isNew ? "installed" : "ok"}  ${name} ${entry.version}\n`))
+        if (isNew) for (const one of packLines(describeEntry(name, entry))) host.tell(one)
         count++
       }
     if (count === 0) host.tell("No pack is locked here")

@@ -5,13 +5,27 @@
  */
 import type { Plugin, PluginEntry } from "../plugin.ts"
 import { loadModule } from "../recipe/load.ts"
-import { findPlugins, type LoadPluginFile, loadPlugins } from "../settings/plugin-file.ts"
+import type { LoadPluginFile } from "../settings/plugin-file.ts"
+import { pluginPathsIn } from "../settings/plugin-folder.ts"
 import type { Session } from "./session.ts"
 
 /** Finds and loads them. What does not load is an entry with its fault. */
 export async function openEntries(session: Session): Promise<PluginEntry[]> {
+  const { host } = session
+  const [shipped, own] = await Promise.all([host.shippedPlugins(), hasOwn(session) ? openOwn(session) : []])
+  return [...shipped.map(shippedEntry), ...own]
+}
+
+/** False for a start that has none but the shipped ones: it loads no code for others. */
+function hasOwn({ loaded: { settings, folders }, packs }: Session): boolean {
+  const lying = [folders.managed, folders.project, folders.user].flatMap(pluginPathsIn)
+  return settings.plugins.length + lying.length + (packs?.plugins.length ?? 0) > 0
+}
+
+async function openOwn(session: Session): Promise<PluginEntry[]> {
   const { host, loaded, home, packs } = session
   const { settings, folders, trust } = loaded
+  const { findPlugins, loadPlugins } = await import("../settings/plugin-file.ts")
   const optional = await host.optionalPlugins()
   const files = findPlugins(settings, folders, { home, trust, packed: packs?.plugins, shipped: Object.keys(optional) })
   const healths = new Map<string, PluginEntry["health"]>()
@@ -23,9 +37,9 @@ export async function openEntries(session: Session): Promise<PluginEntry[]> {
     healths.set(file.file, health)
     return { default: plugin }
   }
-  const [shipped, own] = await Promise.all([host.shippedPlugins(), loadPlugins(files, load)])
+  const own = await loadPlugins(files, load)
   const bound = packs === undefined ? own : (await import("./pack-start.ts")).boundEntries(own, packs)
-  return [...shipped.map(shippedEntry), ...bound.map((entry) => withHealth(entry, healths.get(entry.from)))]
+  return bound.map((entry) => withHealth(entry, healths.get(entry.from)))
 }
 
 function shippedEntry(plugin: Plugin): PluginEntry {

@@ -3,8 +3,9 @@
  *
  * Invariant: every change is shown and asked about, and one that lets a pack do more says so.
  */
+import { differingFiles } from "../pack/damage.ts"
 import { compareEntries, type PackDifference } from "../pack/difference.ts"
-import { fetchPack } from "../pack/install.ts"
+import { type FetchedPack, fetchPack } from "../pack/install.ts"
 import type { LockEntry } from "../pack/lock-shape.ts"
 import { checkTools } from "./add.ts"
 import type { CommandLine } from "./command-line.ts"
@@ -55,12 +56,23 @@ async function updateOne(
   const lines = [
     `? Pack ${name} ${versions(before, entry)}`,
     ...differenceLines(difference).map((one) => `  ${one.trimStart()}`),
+    ...(await changedLines(before, fetched, scope)),
   ]
   const asked = { pack: name, command: `sous update ${name}`, question: `Update ${name}?` }
   if (!(await askFor(lines, asked, { line, host }))) return false
   await keepInScope(fetched, entry, { scope, host, source })
   host.print(host.escape(`updated ${name} ${versions(before, entry)}\n`))
   return true
+}
+
+/** Which files are different: those of the pack by name, those of its dependencies by number. */
+async function changedLines(before: LockEntry | undefined, { tree }: FetchedPack, scope: PackScope): Promise<string[]> {
+  const files = before && (await differingFiles(before.tree, tree, scope.data))
+  if (files === undefined) return before === undefined ? [] : ["  Its content is different"]
+  const own = files.filter((file) => !file.includes("node_modules/"))
+  const others = files.length - own.length
+  const more = others === 0 ? "" : `${own.length === 0 ? "" : ", and "}${others} files of its dependencies`
+  return [`  Changed: ${own.join(", ")}${more}`]
 }
 
 /** What a pack may do that is not locked. */

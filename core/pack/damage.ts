@@ -1,7 +1,7 @@
 /**
- * A copy of a pack that is not what it was → which of its files are not.
+ * What each file of a pack was → which of them are not, in a copy that somebody changed or in another version.
  *
- * Invariant: loaded only where something is wrong; it says what differs as far as anybody can know, and loads nothing.
+ * Invariant: it says what differs as far as anybody can know, and loads nothing.
  */
 import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
@@ -20,17 +20,33 @@ export async function keepPrints(tree: Tree, data: string): Promise<void> {
   await replaceFile(file, `${JSON.stringify(printsOf(tree))}\n`)
 }
 
+/** The files (relative) in which a tree differs from one that was kept before; undefined: nobody knows what that was. */
+export async function differingFiles(hash: string, tree: Tree, data: string): Promise<string[] | undefined> {
+  const before = await readPrints(hash, data)
+  return before === undefined ? undefined : differing(before, printsOf(tree))
+}
+
 /** What became of a copy: whether there is one, and its files (relative) that are changed, new or gone. */
 export async function lookAtContent(hash: string, data: string): Promise<{ isThere: boolean; changed: string[] }> {
   const folder = contentFolder(hash, data)
   if (!existsSync(folder)) return { isThere: false, changed: [] }
+  const before = await readPrints(hash, data)
+  const now = await readTree(folder).catch(() => undefined)
+  return { isThere: true, changed: before && now ? differing(before, printsOf(now)) : [] }
+}
+
+type Prints = Readonly<Record<string, string>>
+
+function differing(before: Prints, now: Prints): string[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])]
+  return names.filter((name) => before[name] !== now[name]).sort()
+}
+
+async function readPrints(hash: string, data: string): Promise<Prints | undefined> {
   try {
-    const before = JSON.parse(await readFile(printsFile(hash, data), "utf8")) as Record<string, string>
-    const now = printsOf(await readTree(folder))
-    const names = [...new Set([...Object.keys(before), ...Object.keys(now)])]
-    return { isThere: true, changed: names.filter((name) => before[name] !== now[name]).sort() }
+    return JSON.parse(await readFile(printsFile(hash, data), "utf8")) as Prints
   } catch {
-    return { isThere: true, changed: [] }
+    return undefined
   }
 }
 

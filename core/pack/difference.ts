@@ -19,7 +19,15 @@ export function compareEntries(name: string, before: LockEntry, after: LockEntry
   const [old, fresh] = [describeEntry(name, before), describeEntry(name, after)]
   const added = without(fresh, old)
   const removed = without(old, fresh)
+  if (isSwapped(before, after))
+    added.unshift({ mark: "alert", text: `${after.resolved} is not what it was: other bytes, same version` })
   return { added, removed, grows: added.some(({ mark }) => mark !== "guard") || removed.some(isGuard) }
+}
+
+/** What was published once is never published again with other bytes, unless somebody tampers with it. */
+function isSwapped(before: LockEntry, after: LockEntry): boolean {
+  const isSame = before.version === after.version && before.resolved === after.resolved
+  return isSame && /^https?:/.test(after.resolved) && before.integrity !== after.integrity
 }
 
 /** Hooks and handlers may be there to hold something back. */

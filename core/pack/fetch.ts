@@ -133,12 +133,18 @@ function optionsFor({ env, home, staging }: Fetching): Record<string, unknown> {
 
 /** The integrity is checked where one is given, and is in any case one of sha512 afterwards. */
 async function extract({ resolved, integrity }: Fetched, target: string, fetching: Fetching): Promise<Fetched> {
-  const options = { ...optionsFor(fetching), ...(integrity === undefined ? {} : { integrity }) }
-  const fetched = await (await library()).extract(resolved, target, options)
-  const sums = [integrity, fetched.integrity].flatMap((text) => text?.split(/\s+/) ?? [])
-  const sum = sums.find((one) => one.startsWith("sha512-"))
-  if (sum === undefined) throw new Error("its integrity cannot be told")
-  return { resolved, integrity: sum }
+  const pacote = await library()
+  const options = optionsFor(fetching)
+  // Old registries give a weak sum only: what has it is summed up anew.
+  const isWeak = integrity !== undefined && !integrity.includes("sha512-")
+  const sum = isWeak ? sumOf(await pacote.tarball(resolved, { ...options, integrity })) : integrity
+  const fetched = await pacote.extract(resolved, target, sum === undefined ? options : { ...options, integrity: sum })
+  const sums = [sum, fetched.integrity].flatMap((text) => text?.split(/\s+/) ?? [])
+  return { resolved, integrity: sums.find((one) => one.startsWith("sha512-"))! }
+}
+
+function sumOf(bytes: Buffer): string {
+  return `sha512-${createHash("sha512").update(bytes).digest("base64")}`
 }
 
 /** An archive on this disk; returns its integrity. */

@@ -27,14 +27,15 @@ export async function readPackHooks(tree: Tree, manifest: PackManifest): Promise
     const file = typeof given === "string" ? given : manifest.file
     const value = typeof given === "string" ? await readFile(tree, given) : given
     if (value === undefined) throw invalid(manifest.file, `there is no file "${file}" with hooks`, `correct "hooks"`)
-    const hooks = hooksIn(value, file)
-    const known = manifest.dialect === "claude-code" ? withoutForeign(hooks, file, notes) : hooks
+    const isForeign = manifest.dialect === "claude-code"
+    const hooks = hooksIn(value, file, isForeign ? { foreign: notes } : {})
+    const known = isForeign ? withoutForeign(hooks, file, notes) : hooks
     const part: HookFile = { scope: "user", file: `${manifest.name}/${file}`, hooks: known, at: () => undefined }
     const { drafts: read, notRaised } = readHooks(part)
     drafts.push(...read)
     notes.push(...notRaised.map(({ event }) => `nothing raises the event ${event} of ${file} here`))
   }
-  return { drafts, notes: [...new Set(notes)] }
+  return { drafts, notes: [...new Set([...notes, ...longNotes(drafts)])] }
 }
 
 export interface PackPlace {
@@ -89,16 +90,33 @@ function fillForm(form: HookForm, env: Readonly<Record<string, string>>): HookFo
 }
 
 function fill(text: string, env: Readonly<Record<string, string>>): string {
-  return text.replace(/\$\{(\w+)\}/g, (whole, name) => (Object.hasOwn(env, name) ? env[name]! : whole))
+  return text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (whole, braced, bare) => {
+    const name = braced ?? bare
+    return Object.hasOwn(env, name) ? env[name]! : whole
+  })
 }
 
-function hooksIn(value: unknown, file: string): Record<string, unknown> {
+/** The events of a file, which stand in "hooks" or alone. `foreign`: what else stands beside them is left out. */
+function hooksIn(value: unknown, file: string, { foreign }: { foreign?: string[] }): Record<string, unknown> {
   const { hooks, $schema: _, description: __, ...rest } = asFields(value)
-  const isWhole = hooks !== undefined && Object.keys(rest).length === 0
-  const found = isWhole ? hooks : value
+  const found = hooks === undefined ? value : hooks
   if (typeof found !== "object" || found === null || Array.isArray(found))
     throw invalid(file, '"hooks" is no object of events', `correct ${file}`)
+  const beside = hooks === undefined ? [] : Object.keys(rest)
+  if (beside[0] !== undefined && foreign === undefined)
+    throw invalid(file, `unknown key "${beside[0]}"`, `write events into "hooks" of ${file}`)
+  foreign?.push(...beside.map((key) => `the unknown field "${key}" of ${file} is left out`))
   return found as Record<string, unknown>
+}
+
+/** A hook that is given so long was probably given milliseconds, ms. */
+const LONG_MS = 600_000
+
+function longNotes(drafts: readonly HookDraft[]): string[] {
+  const long = drafts.filter(({ source: { timeoutMs = 0 } }) => timeoutMs > LONG_MS)
+  return long.map(({ source: { event, timeoutMs = 0 } }) => {
+    return `a hook of ${event} may take ${Math.round(timeoutMs / 60_000)} minutes: timeouts are in seconds`
+  })
 }
 
 /** Takes out of the hooks of a foreign plugin what nothing here understands; a note for each. */

@@ -40,14 +40,14 @@ export interface CallContext {
   hasWeb: boolean
 }
 
-/** Everything that the host sends on the main channel. */
+/** Everything that the host sends, on the plugin's stdin. */
 export type HostMessage = ({ id: number } & Ask) | { type: "abort"; id: number }
 
 const id = z.int().nonnegative()
 const sentence = z.string().max(20_000)
 const path = z.string().min(1).max(4096)
 
-/** What the plugin sends on the main channel. `id` is that of an ask which is still open. */
+/** What the plugin sends on descriptor 3. `id` is that of an ask which is still open. */
 export const childMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("answer"), id, value: z.unknown().optional() }),
   z.strictObject({
@@ -65,7 +65,7 @@ export const childMessage = z.discriminatedUnion("type", [
 ])
 export type ChildMessage = z.output<typeof childMessage>
 
-/** What a tool asks while it stands still, on the side channel; answered with `{ answer: boolean }`. */
+/** What a tool asks while it stands still, on descriptor 4; answered with `{ answer: boolean }`. */
 export const sideQuestion = z.strictObject({
   id,
   about: z.enum(["mayRead", "namesHost", "guardsUrl"]),

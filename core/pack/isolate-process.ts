@@ -90,7 +90,7 @@ export async function startIsolatedProcess(start: IsolatedStart): Promise<Isolat
     ask: (ask, options = {}) => askProcess(ask, options, { child, open, life, kill }),
     async close() {
       life.reason ??= "its process was closed"
-      child.channels[0]!.end()
+      child.stdin.end()
       const timer = setTimeout(child.kill, CLOSE_MS)
       await gone
       clearTimeout(timer)
@@ -112,20 +112,20 @@ async function askProcess(
   if (life.reason !== undefined) throw new Error(life.reason)
   if (signal?.aborted) throw signal.reason
   const id = ++life.last
-  const main = child.channels[0]!
+  const { stdin } = child
   // A message that is too large fails here, before anything waits for its answer.
   const frame = encodeFrame({ id, ...ask })
   const timers: NodeJS.Timeout[] = []
   const onAbort = () => {
-    main.write(encodeFrame({ type: "abort", id }))
+    stdin.write(encodeFrame({ type: "abort", id }))
     timers.push(setTimeout(() => kill("its process was ended, since it did not stop when it was told to"), graceMs))
   }
   try {
     return await new Promise((resolve, reject) => {
       open.set(id, { resolve, reject, call })
       keepAlive(child, open)
-      main.write(frame)
-      if (main.writableLength > MOST_WAITING) kill("its process was ended, since it did not read what it was sent")
+      stdin.write(frame)
+      if (stdin.writableLength > MOST_WAITING) kill("its process was ended, since it did not read what it was sent")
       signal?.addEventListener("abort", onAbort, { once: true })
       if (timeoutMs === undefined) return
       const late = `its process was ended, since it did not answer within ${timeoutMs / 1000} s`
@@ -140,11 +140,11 @@ async function askProcess(
 }
 
 /** While something is asked, the channels keep this process alive. */
-function keepAlive({ channels }: ChannelProcess, open: ReadonlyMap<number, Open>): void {
-  for (const channel of channels) open.size === 0 ? channel.unref() : channel.ref()
+function keepAlive({ stdin, channels }: ChannelProcess, open: ReadonlyMap<number, Open>): void {
+  for (const channel of [stdin, ...channels]) open.size === 0 ? channel.unref() : channel.ref()
 }
 
-/** Takes what comes on both channels, as long as it is what may come. */
+/** Takes what comes on both channels (messages, questions), as long as it is what may come. */
 function listen(child: ChannelProcess, running: Running): void {
   const { life, kill } = running
   const [main, side] = child.channels

@@ -21,6 +21,7 @@ declare module "pacote" {
   const pacote: {
     resolve(spec: string, options?: Options): Promise<string>
     manifest(spec: string, options?: Options): Promise<Manifest>
+    tarball(spec: string, options?: Options): Promise<Buffer>
     extract(spec: string, target: string, options?: Options): Promise<Fetched>
   }
   export default pacote

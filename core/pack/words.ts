@@ -4,6 +4,7 @@
  * Invariant: nothing that can run or widen is left out, and none of it is cut short.
  */
 import { recipeName } from "./content.ts"
+import { openEnds } from "./isolate-grant.ts"
 import type { LockEntry } from "./lock-shape.ts"
 
 /** One line; `mark`: how much it gives away. */
@@ -48,6 +49,7 @@ export function describeEntry(name: string, entry: LockEntry): PackLine[] {
     ...Object.entries(CAPABILITIES).flatMap(([kind, says]) =>
       all("plain", capabilities[kind as keyof typeof CAPABILITIES], (what) => `${says} ${what}`),
     ),
+    ...all("alert", plugins.length === 0 || inProcess ? [] : openEnds(capabilities), (end) => `beside that, ${end}`),
     ...all("plain", adds.hooks, (event) => `its plugins look at each ${event}`),
     ...(adds.judges ? [{ mark: "alert", text: "its plugins say of calls that they are safe" } as const] : []),
     ...Object.entries(KINDS).flatMap(([kind, says]) =>

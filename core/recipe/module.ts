@@ -8,7 +8,8 @@
  */
 import { createHash } from "node:crypto"
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { isSousError, SousError } from "../error.ts"
 import { isCommonJs } from "./module-kind.ts"
 import { canImportNative, importNative, isUnfit, stripTypes } from "./module-native.ts"
@@ -140,8 +141,16 @@ function explain(file: string, error: unknown): unknown {
       { cause: error },
     )
   }
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const reason = what + besideOf(file, stack)
   return new SousError("MODULE_THREW", { file, reason, line: lineOf(file, stack) }, { cause: error })
+}
+
+/** Where it was thrown, when that is another file near this one. */
+function besideOf(file: string, stack: string): string {
+  const [, at = "", line] = /^\s*at (?:.*\()?(?:file:\/\/)?(\/.*?)(?:\?[^:]*)?:(\d+):\d+\)?$/m.exec(stack) ?? []
+  const isNear = at !== file && at.startsWith(`${dirname(dirname(file))}/`) && !at.includes("/node_modules/")
+  return isNear && at !== pathToFileURL(file).pathname ? ` (in ${at}:${line})` : ""
 }
 
 /** The line of the file from which the error came. */

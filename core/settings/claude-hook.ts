@@ -73,7 +73,7 @@ function readGroup(hooks: Hooks, path: Path, entry: unknown): unknown {
     const problem = `"${matcher}" is neither names nor a regular expression, and has never matched anything${mend}`
     return leaveOut(reading, [...path, "matcher"], entry, problem)
   }
-  const known = readOthers(reading, path, others)
+  const known = readOthers(hooks, path, others)
   return {
     ...known,
     ...(typeof matcher === "string" ? { matcher } : {}),
@@ -97,18 +97,37 @@ function isMatcher(matcher: string): boolean {
   }
 }
 
+/** Keys of ours without which a gate would let more through. */
+const FIRM_KEYS = ["onFailure", "dialect"]
+
 /** What stands beside a group's matcher and hooks; a misspelt matcher would make the hooks run for everything. */
-function readOthers(reading: ClaudeReading, path: Path, others: Record<string, unknown>): Record<string, unknown> {
-  const { description, dialect, ...unknown } = others
-  for (const [key, value] of Object.entries(unknown)) {
-    const near = nearestName(key, ["matcher", "hooks"])
-    if (near !== undefined) throw misplacedGuard(reading, [...path, key], `write "${near}"`)
-    leaveOut(reading, [...path, key], value, "no key of a group has that name")
+function readOthers(hooks: Hooks, path: Path, others: Record<string, unknown>): Record<string, unknown> {
+  const known: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(others)) {
+    const at = [...path, key]
+    if (key === "description" && typeof value === "string") known[key] = value
+    else if (key === "dialect" && DIALECTS.some((name) => name === value)) known[key] = value
+    else if (key === "dialect") refuse(hooks, at, { value, problem: `expected one of ${DIALECTS.join(", ")}` })
+    else leaveOutKey(hooks, at, { value, known: ["matcher", "hooks"], what: "a group" })
   }
-  return {
-    ...(typeof description === "string" ? { description } : {}),
-    ...(dialect === "native" || dialect === "claude-code" ? { dialect } : {}),
-  }
+  return known
+}
+
+const DIALECTS = ["native", "claude-code"] as const
+
+/** A key that Claude Code passes over; one that was meant to make a gate firmer is refused. */
+function leaveOutKey(
+  { reading, event }: Hooks,
+  path: Path,
+  { value, known, what }: { value: unknown; known: readonly string[]; what: string },
+): void {
+  const key = String(path.at(-1))
+  const firm = nearestName(key, FIRM_KEYS)
+  const near = what === "a group" ? nearestName(key, known) : undefined
+  if (near !== undefined) throw misplacedGuard(reading, path, `write "${near}"`)
+  if (firm !== undefined && isGate(event))
+    throw misplacedGuard(reading, path, `write "${firm}" on a handler of "hooks"`)
+  leaveOut(reading, path, value, `no key of ${what} has that name; ${suggest(key, known)}`)
 }
 
 function readHandler(hooks: Hooks, path: Path, entry: unknown): unknown {
@@ -134,17 +153,16 @@ function readHandler(hooks: Hooks, path: Path, entry: unknown): unknown {
 
 /** The handler without what it need not have; it runs all the same, as it does there. */
 function knownFields(
-  { reading }: Hooks,
+  hooks: Hooks,
   path: Path,
   { entry, shape }: { entry: Record<string, unknown>; shape: object },
 ): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(entry)) {
     const at = [...path, key]
-    if (!(key in shape))
-      leaveOut(reading, at, value, `no key of a hook has that name; ${suggest(key, Object.keys(shape))}`)
+    if (!Object.hasOwn(shape, key)) leaveOutKey(hooks, at, { value, known: Object.keys(shape), what: "a hook" })
     else if (key === "timeout" && typeof value === "number" && value > MOST_SECONDS) {
-      say(reading, at, `is taken as ${MOST_SECONDS} seconds, the most that a hook may take`)
+      say(hooks.reading, at, `is taken as ${MOST_SECONDS} seconds, the most that a hook may take`)
       fields[key] = MOST_SECONDS
     } else fields[key] = value
   }

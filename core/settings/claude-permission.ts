@@ -47,7 +47,9 @@ export function readPermissions(value: unknown, reading: ClaudeReading): Permiss
     if (key === "deny" || key === "ask") permissions[key] = guardList(reading, path, field)
     else if (key === "allow" || key === "additionalDirectories") {
       const list = textList(reading, path, field)
-      if (list !== undefined) permissions[key] = list
+      if (list !== undefined)
+        permissions[key] =
+          key === "allow" ? list.map((rule) => (typeof rule === "string" ? plainRule(rule) : rule)) : list
     } else if (key === "defaultMode") Object.assign(permissions, readMode(reading, field))
     else if (isLock(key)) Object.assign(permissions, readLock(reading, key, field))
     else readUnknown(reading, key, field)
@@ -59,9 +61,17 @@ export function readPermissions(value: unknown, reading: ClaudeReading): Permiss
 function guardList(reading: ClaudeReading, path: Path, value: unknown): string[] {
   if (!Array.isArray(value)) throw wrongGuard(reading, path, "expected a list of permission rules")
   return value.map((entry: unknown, index) => {
-    if (typeof entry === "string" && entry.trim() !== "") return entry
+    if (typeof entry === "string" && entry.trim() !== "") return plainRule(entry)
     throw wrongGuard(reading, [...path, index], "expected a permission rule")
   })
+}
+
+/**
+ * A rule as it is written here: Claude Code puts a backslash before each parenthesis of a specifier, and takes it away when
+ * it reads. Two backslashes stand for one in both.
+ */
+export function plainRule(rule: string): string {
+  return rule.replace(/\\([\\()])/g, (pair, char: string) => (char === "\\" ? pair : char))
 }
 
 function readMode(reading: ClaudeReading, value: unknown): Pick<Permissions, "defaultMode"> {

@@ -8,7 +8,6 @@ import { settingsKeys } from "./schema.ts"
 
 /** Says which values of Claude Code's files do not count, since ours of the same scope set them too. */
 export function sameKeyNotes(sources: readonly SettingsSource[]): string[] {
-  if (!sources.some(({ dialect }) => dialect !== undefined)) return []
   return SETTINGS_SCOPES.flatMap((scope) => {
     const here = sources.filter((source) => source.scope === scope && source.file !== undefined)
     const own = here.find(({ dialect }) => dialect === undefined)

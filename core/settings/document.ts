@@ -75,7 +75,7 @@ function badKey(node: import("jsonc-parser").Node): import("jsonc-parser").Node 
 async function parseYaml(file: string, text: string): Promise<SettingsDocument> {
   const { isCollection, isMap, isNode, LineCounter, parseDocument: parse } = await import("yaml")
   const lines = new LineCounter()
-  const document = parse(text, { lineCounter: lines, prettyErrors: false })
+  const document = parse(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
   const place = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }

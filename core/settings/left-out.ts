@@ -6,7 +6,7 @@
 import { basename, join } from "node:path"
 import { placeOf } from "../hook-source.ts"
 import { isManagedRulesOnly, type SettingsScope, type SettingsSource } from "./merge.ts"
-import { pluginsIn } from "./plugin-find.ts"
+import { pluginPathsIn } from "./plugin-folder.ts"
 import type { ProjectTrust } from "./project-trust.ts"
 import { type Settings, settingsKeys } from "./schema.ts"
 import type { CodeFile } from "./scope-file.ts"
@@ -59,7 +59,7 @@ function valueAt(path: string, values: Settings): unknown {
 }
 
 function pluginsLeftOut({ project }: ScopeFolders): LeftOut[] {
-  const files = pluginsIn(project, { scope: "project" }).map(({ file }) => basename(file))
+  const files = pluginPathsIn(project).map((file) => basename(file))
   return project === undefined || files.length === 0 ? [] : [{ file: join(project, "plugins"), keys: files }]
 }
 

@@ -8,7 +8,6 @@ import { dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
 import { dataFolderFor, stateFolderFor } from "../session/store.ts"
 import { type ClaudeColumn, readClaudeColumn } from "./claude-column.ts"
-import { sameKeyNotes } from "./column-note.ts"
 import type { HookFile } from "./hook-entry.ts"
 import { type HooksFound, hookFilesElsewhere, hookFilesOf, readHooks } from "./hook-find.ts"
 import type { ConfiguredHooks, HookFilePlace } from "./hook-load.ts"
@@ -85,9 +84,14 @@ export async function loadSettings(given: LoadSettingsOptions): Promise<LoadedSe
     trust,
     sources,
     warnings: reading.warnings,
-    notes: [...reading.notes, ...sameKeyNotes(sources)],
+    notes: [...reading.notes, ...(await columnNotes(sources))],
     at,
   }
+}
+
+async function columnNotes(sources: readonly SettingsSource[]): Promise<string[]> {
+  if (sources.every(({ dialect }) => dialect === undefined)) return []
+  return (await import("./column-note.ts")).sameKeyNotes(sources)
 }
 
 /** What the files of a project itself set, without its local ones, strongest first. Throws SETTINGS_… errors. */

@@ -11,7 +11,7 @@ import { checkPlugin } from "../registry-shape.ts"
 import { given } from "./given.ts"
 import { type PluginFile, plainName } from "./plugin-find.ts"
 
-export { type FindOptions, findPlugins, type PluginFile, pluginsIn } from "./plugin-find.ts"
+export { type FindOptions, findPlugins, type PluginFile } from "./plugin-find.ts"
 
 /** Brings the module of a plugin file; `loadFrom`: where its code is read. */
 export type LoadPluginFile = (loadFrom: string, file: PluginFile) => Promise<unknown>

@@ -4,7 +4,7 @@
  * Invariant: a file reached by two paths is one plugin, under the stricter of the two wishes; nothing of a project is
  * found unless the person trusts it, and then its code is read from where it was hashed.
  */
-import { existsSync, readdirSync, realpathSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { nearestName, SousError } from "../error.ts"
@@ -12,7 +12,8 @@ import type { Origin } from "../permission/decision.ts"
 import type { Capabilities } from "../plugin.ts"
 import { given } from "./given.ts"
 import type { EffectiveSettings, PlacedPlugin } from "./merge.ts"
-import { entryOf, isFolder, isPluginFolder, resolvePackage } from "./plugin-package.ts"
+import { isFolder, PLUGIN_ENDING, pluginPathsIn } from "./plugin-folder.ts"
+import { entryOf, resolvePackage } from "./plugin-package.ts"
 import type { ProjectTrust } from "./project-trust.ts"
 import { resolveWritten, type ScopeFolders } from "./scopes.ts"
 
@@ -45,9 +46,6 @@ export interface FindOptions {
   packed?: readonly PluginFile[] | undefined
 }
 
-/** Plugin files of a folder end like this. */
-export const PLUGIN_ENDING = /(?<!\.d|\.test)\.[mc]?[jt]s$/
-
 /** Finds the plugins of all scopes: `plugins` of the settings, then the `plugins/` folders, weakest scope last, then packs. */
 export function findPlugins(
   settings: EffectiveSettings,
@@ -69,29 +67,13 @@ export function findPlugins(
   return [...found.values()]
 }
 
-/** The plugins that lie in the `plugins/` folder of a scope, by name: files, and folders that are one plugin. */
-export function pluginsIn(folder: string | undefined, origin: Origin): PluginFile[] {
-  if (folder === undefined) return []
-  const plugins = join(folder, "plugins")
-  const paths = namesIn(plugins).flatMap((name) => {
-    const path = join(plugins, name)
-    if (isFolder(path)) return name !== "node_modules" && isPluginFolder(path) ? [path] : []
-    return PLUGIN_ENDING.test(name) ? [path] : []
-  })
-  return paths.map((path) => {
-    const { identity: _, ...found } = locate({ value: path, origin, base: plugins }, {})
+/** The plugins that lie in the `plugins/` folder of a scope, by name. */
+function pluginsIn(folder: string | undefined, origin: Origin): PluginFile[] {
+  const base = join(folder ?? "", "plugins")
+  return pluginPathsIn(folder).map((path) => {
+    const { identity: _, ...found } = locate({ value: path, origin, base }, {})
     return found
   })
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => !name.startsWith("."))
-      .sort()
-  } catch {
-    return []
-  }
 }
 
 function locate(placed: PlacedPlugin, { home, shipped = [] }: FindOptions): PluginFile {

@@ -4,8 +4,9 @@
  * Invariant: nothing of the package runs; what `exports` closes stays closed.
  * Source: https://nodejs.org/api/packages.html, https://nodejs.org/api/esm.html#resolution-algorithm-specification
  */
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { INDEX, isFolder } from "./plugin-folder.ts"
 
 interface Manifest {
   name?: unknown
@@ -17,9 +18,6 @@ interface Manifest {
 
 /** Conditions that hold; `require` comes last, for packages that know no other. */
 const CONDITIONS = ["node", "import", "module-sync", "default", "require"]
-/** What the entry of a folder is called when nothing names it. */
-const INDEX = ["index.ts", "index.mts", "index.js", "index.mjs", "index.cjs", "index.cts"]
-
 /** The file of `name`, `name/sub`, the own name of the package around `base`, or `#name` in it. Throws an Error. */
 export function resolvePackage(specifier: string, base: string): string {
   if (specifier.startsWith("#")) return resolveImports(specifier, base)
@@ -53,15 +51,6 @@ export function entryOf(folder: string): string {
   const index = INDEX.find((file) => existsSync(join(folder, file)))
   if (index === undefined) throw new Error(`the folder "${folder}" has no package.json that names a file, and no index`)
   return join(folder, index)
-}
-
-/** True for a folder that is one plugin. */
-export function isPluginFolder(folder: string): boolean {
-  return isFolder(folder) && ["package.json", ...INDEX].some((file) => existsSync(join(folder, file)))
-}
-
-export function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function resolveImports(specifier: string, base: string): string {

@@ -4,12 +4,13 @@
  * Invariant: a kind of file that is loaded or started and stands in no row is one that nobody trusted; logs and caches
  * beside them stand in none.
  */
-import { lstatSync } from "node:fs"
+import { lstatSync, readdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { HookForm } from "../hook-source.ts"
 import type { HookFile } from "./hook-entry.ts"
 import type { SettingsSource } from "./merge.ts"
+import { isPluginFolder } from "./plugin-folder.ts"
 import { resolveWritten } from "./scopes.ts"
 import { MODULE_ENDING } from "./trust-module.ts"
 
@@ -66,7 +67,21 @@ const BESIDE_FILE =
   /\.(?:log|te?mp|pid|lock|sw[op]|bak|orig|db|sqlite3?)$|~$|\.(?:test|spec)\.[mc]?[jt]sx?$|\.d\.[mc]?ts$|\.permissions\.ya?ml$|(?:^|\/)(?:\.DS_Store|\.#.*)$/i
 
 function lying(folder: string): TrustInput["find"] {
-  return ({ root }) => ({ paths: isThere(join(root, folder)) ? [join(root, folder)] : [] })
+  return ({ root }) => {
+    const place = join(root, folder)
+    if (!isThere(place)) return {}
+    // A plugin may be called like what is left out elsewhere: log, cache.
+    const plugins = namesIn(place).map((name) => join(place, name))
+    return { paths: [place, ...plugins.filter((path) => isBeside(`${path}/`) && isPluginFolder(path))] }
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name !== "node_modules" && !name.startsWith("."))
+  } catch {
+    return []
+  }
 }
 
 function isThere(path: string): boolean {

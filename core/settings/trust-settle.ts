@@ -8,9 +8,9 @@ import { join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
 import { contentFolder, keepContent } from "../session/content.ts"
 import { loadTrust, printsOf, type TrustRecord } from "../session/trust.ts"
-import { type ProjectTrust, plainTrust, type TrustChange, type TrustQuestion } from "./project-trust.ts"
 import { inTree, realInTree } from "./trust-path.ts"
 import { readTrustTree, type TrustTree } from "./trust-read.ts"
+import { type ProjectTrust, plainTrust, type TrustChange, type TrustQuestion } from "./trust-state.ts"
 
 /** Compares what lies there with what a person saw. Throws as `settleTrust` does. */
 export async function comparePrints(question: TrustQuestion, root: string): Promise<ProjectTrust> {

@@ -128,7 +128,7 @@ describe("sous check", () => {
     expect(stdout.trimEnd().split("\n")).toEqual([
       "note     .mcp.json:1:1  an MCP configuration: its servers are not started yet",
       expect.stringMatching(
-        /^error {4}x\.hooks\.json:1:1 {2}it is a hooks file of Cursor, .*; for "beforeShellExecution" write /,
+        /^error {4}x\.hooks\.json:1:17 {2}its hooks are written for Cursor, .*; for "beforeShellExecution" write /,
       ),
       "ok       one.yaml  recipe one, 1 step",
       "ok       .mcp.json  an MCP configuration",

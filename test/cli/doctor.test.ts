@@ -38,6 +38,7 @@ describe("sous doctor", () => {
       "search",
       "terminal",
       "state folder",
+      "cache folder",
       "data folder",
       "settings folder",
       "locks",

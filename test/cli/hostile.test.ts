@@ -55,15 +55,15 @@ function lay(vector: Vector, project: string): void {
       const target = join(project, path)
       mkdirSync(dirname(target), { recursive: true })
       const before = typeof text === "object" && existsSync(target) ? JSON.parse(readFileSync(target, "utf8")) : {}
-      writeFileSync(target, typeof text === "string" ? text : JSON.stringify(join2(before, text), null, 2))
+      writeFileSync(target, typeof text === "string" ? text : JSON.stringify(merged(before, text), null, 2))
     },
   })
 }
 
-function join2(one: any, other: any): any {
+function merged(one: any, other: any): any {
   if (Array.isArray(one) && Array.isArray(other)) return [...one, ...other]
   if (typeof one !== "object" || typeof other !== "object") return other
-  const both = Object.entries(other).map(([key, value]) => [key, key in one ? join2(one[key], value) : value])
+  const both = Object.entries(other).map(([key, value]) => [key, key in one ? merged(one[key], value) : value])
   return { ...one, ...Object.fromEntries(both) }
 }
 
@@ -74,7 +74,10 @@ const PATIENCE_MS = 30_000
 async function start(args: readonly string[], { cwd = place.project, vectors = TOGETHER } = {}): Promise<Ended> {
   const commands = new Set(vectors.map(({ command = "echo hi" }) => command))
   const turns = [...[...commands].map((command) => ({ tool: { Bash: { command } } })), { text: "done" }]
-  const file = place.put(`turns-${args.join("-").replace(/\W/g, "")}-${vectors.length}.json`, JSON.stringify({ turns, unused: "ignore" }))
+  const file = place.put(
+    `turns-${args.join("-").replace(/\W/g, "")}-${vectors.length}.json`,
+    JSON.stringify({ turns, unused: "ignore" }),
+  )
   const runs = args[0] === "-p" || args[0] === "run"
   const child = place.start([...args, ...(runs ? ["--model", `script:${file}`] : [])], { cwd })
   const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS)
@@ -83,23 +86,27 @@ async function start(args: readonly string[], { cwd = place.project, vectors = T
   return ended
 }
 
+/** Does the work for each, three at a time. */
+async function inLanes<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  let next = 0
+  const lane = async () => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index]!)
+  }
+  await Promise.all([lane(), lane(), lane()])
+  return results
+}
+
 const PROMPT = ["-p", "Go"]
 
 it("a folder with one thing that would run runs nothing of it, and keeps no start waiting", async () => {
-  const queue = [...VECTORS.entries()]
-  const wrong: unknown[] = []
-  const lane = async () => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [index, vector] = next
-      const cwd = join(place.folder, `each/${index}/project`)
-      mkdirSync(join(cwd, ".git"), { recursive: true })
-      lay(vector, cwd)
-      const { code, stderr } = await start(vector.fires ?? PROMPT, { cwd, vectors: [vector] })
-      if (code === null || code > 2) wrong.push({ name: vector.name, code, stderr })
-    }
-  }
-  await Promise.all([lane(), lane(), lane()])
-  expect(wrong).toEqual([])
+  const ended = await inLanes([...VECTORS.entries()], async ([index, vector]) => {
+    const cwd = join(place.folder, `each/${index}/project`)
+    mkdirSync(join(cwd, ".git"), { recursive: true })
+    lay(vector, cwd)
+    return { name: vector.name, ...(await start(vector.fires ?? PROMPT, { cwd, vectors: [vector] })) }
+  })
+  expect(ended.filter(({ code }) => code === null || code > 2)).toEqual([])
   expect(ran()).toEqual([])
 }, 120_000)
 
@@ -132,16 +139,14 @@ describe("a folder with everything at once", () => {
     for (const vector of TOGETHER) lay(vector, place.project)
   }
 
-  it.each(STARTS.map((args) => [args.join(" "), args] as const))(
-    "runs nothing of it without a terminal: %s",
-    async (_, args) => {
-      layAll()
-      const { code, stderr } = await start(args)
-      expect(ran()).toEqual([])
-      expect(code, stderr).toBeLessThanOrEqual(2)
-      if (args === PROMPT) expect(stderr).toContain("nobody has trusted this project")
-    },
-  )
+  it("runs nothing of it without a terminal, whatever is started", async () => {
+    layAll()
+    const ended = await inLanes(STARTS, async (args) => ({ args, ...(await start(args)) }))
+    expect(ran()).toEqual([])
+    expect(ended.filter(({ code }) => code === null || code > 2)).toEqual([])
+    const said = ended.find(({ args }) => args === PROMPT)!.stderr
+    expect(said).toContain("nobody has trusted this project")
+  }, 120_000)
 
   it.skipIf(!hasTmux)(
     "runs nothing of it on a terminal, whatever is asked",
@@ -176,8 +181,7 @@ describe("a folder with everything at once", () => {
       }
       const shown = terminal.lines()
       expect(ran()).toEqual([])
-      writeFileSync("/tmp/h7/shown.txt", shown.join("\n"))
-    expect(shown).toContain("all done")
+      expect(shown).toContain("all done")
       expect(shown.filter((line) => /^ended (?!0|1|2)/.test(line))).toEqual([])
       expect(shown.join("\n")).toMatch(/Trust ".*" as it is\?/)
     },

@@ -132,15 +132,21 @@ describe("a guard that does not load", () => {
       "code  PLUGIN_GUARD_MISSING",
     ])
       expect(stopped.stderr).toContain(part)
-    expect(await listed()).toMatchObject([{ ok: false, fatal: true, guards: true }])
-    const inside = await place.run(["plugins", "forget", "guard"], { more: { SOUS_SESSION_ID: "x" } })
-    expect(inside).toMatchObject({ code: 2, stderr: expect.stringContaining("CLI_INSIDE_RUN") })
-    expect((await prompt()).code).toBe(2)
     expect(await place.run(["plugins", "forget", "guard"])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("Forgotten: guard"),
     })
     expect((await prompt()).code).toBe(0)
+  })
+
+  test("is shown by sous plugins, and no run can make it forgotten", async () => {
+    const file = place.put(`${OWN}/plugins/guard.ts`, GUARD)
+    await prompt()
+    writeFileSync(file, "export default null\n")
+    expect(await listed()).toMatchObject([{ ok: false, fatal: true, guards: true, code: "PLUGIN_GUARD_MISSING" }])
+    const inside = await place.run(["plugins", "forget", "guard"], { more: { SOUS_SESSION_ID: "x" } })
+    expect(inside).toMatchObject({ code: 2, stderr: expect.stringContaining("CLI_INSIDE_RUN") })
+    expect((await prompt()).code).toBe(2)
   })
 
   test.each([

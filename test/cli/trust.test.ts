@@ -1,7 +1,7 @@
 /**
  * `sous trust` from outside: what it lists, what it asks, what it keeps, and that no agent gets anywhere with it.
  */
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
 import { projectFolder } from "../../core/session/store.ts"
@@ -141,28 +141,18 @@ Files that count
     expect(existsSync(store())).toBe(false)
   }, 20_000)
 
-  it("trusts nothing by a store that is broken, open or foreign, says why, and makes it anew", async () => {
+  it("trusts nothing by a store that somebody else made, says why, and makes it anew", async () => {
     fill()
     await trust("--yes")
     const good = readFileSync(store(), "utf8")
-    const why = async () => (await status()).fault?.message ?? (await status()).state
-    chmodSync(store(), 0o666)
-    expect(await why()).toContain("others may write it")
     rmSync(store())
     place.put("planted.json", good)
     symlinkSync(join(place.folder, "planted.json"), store())
-    expect(await why()).toContain("symbolic link")
     expect((await place.run(["-p", "hi", "--model", "script:turns.yaml"])).stderr).toContain("symbolic link")
     expect(await trust("--yes")).toMatchObject({ code: 0 })
     expect(readFileSync(join(place.folder, "planted.json"), "utf8")).toBe(good)
     expect(await status()).toMatchObject({ state: "trusted" })
-    writeFileSync(store(), good.replace(/"hash": ".{4}/, '"hash": "0000'))
-    expect(await why()).toContain("not that of its files")
-    writeFileSync(store(), good.slice(0, -20))
-    expect(await why()).toContain("no JSON")
-    expect(await trust("revoke")).toMatchObject({ code: 0 })
-    expect(existsSync(store())).toBe(false)
-  }, 30_000)
+  }, 20_000)
 
   it("is kept whole when two say yes at once", async () => {
     fill()

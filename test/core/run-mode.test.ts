@@ -28,6 +28,18 @@ test("startMode() takes bypassPermissions from a flag, and from the program that
   expect(startMode(mergeSettings([]), "bypassPermissions").mode).toBe("bypassPermissions")
 })
 
+test("startMode() takes no mode that settings bar, whoever asks for it", () => {
+  const bar = (permissions: object, file?: string) =>
+    mergeSettings([{ scope: "managed", base: "/", values: { permissions }, ...(file ? { file } : {}) }])
+  const bypass = bar({ disableBypassPermissionsMode: "disable" }, "/m/settings.json")
+  expect(() => startMode(bypass, "bypassPermissions")).toThrow('bypassPermissions: "/m/settings.json" bars it')
+  expect(startMode(bypass, "acceptEdits").mode).toBe("acceptEdits")
+  expect(startMode(bar({ disableAutoMode: "disable" }), "auto")).toEqual({
+    mode: "default",
+    warnings: ['The mode auto is left out: "managed settings" bars it'],
+  })
+})
+
 test("startMode() takes auto from a person's settings, and from no project", async () => {
   expect(startMode(set("user", "auto", "/u"), undefined).mode).toBe("auto")
   for (const scope of ["project", "local"] as const) {

@@ -448,6 +448,7 @@ describe("hooks", () => {
   test("a guard that comes to a person's own settings judges the next call; one of a project waits", async () => {
     const place = createPlace()
     place.put("user", rules({ allow: TOUCH }))
+    place.put("project", rules({ allow: ["Bash(make)"] }))
     const guard = place.script("guard.sh", "echo no more >&2; exit 1")
     const { said, notices } = await callAll(
       place,

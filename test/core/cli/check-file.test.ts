@@ -244,12 +244,12 @@ describe("checkFile() of other programs' files", () => {
   it.each([
     [
       { version: 1, hooks: { beforeShellExecution: [{ command: "x" }] } },
-      /of Cursor, .*for "beforeShellExecution" write .*"matcher":"Bash","command":"x"/,
+      /for Cursor, .*for "beforeShellExecution" write .*"matcher":"Bash","command":"x"/,
     ],
-    [{ hooks: { pre_run_command: [{ command: "x", show_output: true }] } }, /of Windsurf, .*PreToolUse/],
-    [{ version: 1, hooks: { PreToolUse: [{ command: "x", timeout: 15 }] } }, /of Copilot, .*for "PreToolUse" write/],
-    [{ hooks: { Stop: [{ hooks: [{ type: "command", command: "x", commandWindows: "y" }] }] } }, /of Codex, /],
-    [{ hooks: { BeforeTool: [{ hooks: [{ type: "command", command: "x" }] }] } }, /of the Gemini command line/],
+    [{ hooks: { pre_run_command: [{ command: "x", show_output: true }] } }, /for Windsurf, .*PreToolUse/],
+    [{ version: 1, hooks: { PreToolUse: [{ command: "x", timeout: 15 }] } }, /for Copilot, .*for "PreToolUse" write/],
+    [{ hooks: { Stop: [{ hooks: [{ type: "command", command: "x", commandWindows: "y" }] }] } }, /for Codex, /],
+    [{ hooks: { BeforeTool: [{ hooks: [{ type: "command", command: "x" }] }] } }, /for the Gemini command line/],
   ])("names %j", async (content, expected) => {
     expect(linesOf(await look("x.json", content))[0]).toMatch(expected)
   })

@@ -4,7 +4,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { beforeEach, describe, expect, it } from "vitest"
-import { commit, type Files, packArchive } from "../pack/sources.ts"
+import { after } from "../../harness.ts"
+import { commit, createRegistry, type Files, packArchive } from "../pack/sources.ts"
 import { type CommandEnd, type CommandPlace, commandPlace } from "./place.ts"
 
 let place: CommandPlace
@@ -187,6 +188,26 @@ describe("sous update", () => {
     )
   })
 
+  it("names the files that are different, also where nothing else is", async () => {
+    putPack("one", { "sous.pack.yaml": HEAD("one"), "a.txt": "1", "b.txt": "1" })
+    await ok(["add", "./packs/one", "--yes"])
+    putPack("one", { "a.txt": "2" })
+    expect((await ok(["update", "--yes"])).stderr).toMatch(/no more than before[\s\S]*Changed: a\.txt\n/)
+  })
+
+  it("stands out when a registry serves other bytes under the same version", async () => {
+    const registry = await createRegistry()
+    after(() => registry.close())
+    const env = { npm_config_registry: registry.url }
+    registry.publish("one", "1.0.0", {}, { sous: { apiVersion: 1 } })
+    await ok(["add", "one", "--yes"], { env })
+    registry.publish("one", "1.0.0", { "a.txt": "" }, { sous: { apiVersion: 1 } })
+    const { code, stderr } = await place.run(["update"], { env })
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/may do more[\s\S]*is not what it was: other bytes/)])
+    rmSync(content(), { recursive: true })
+    expect((await place.run(["packs", "install"], { env })).stderr).toContain("PACK_FETCH_FAILED")
+  })
+
   it("pins a branch anew only when it is asked, and adds no plugin that a marketplace has got", async () => {
     const repository = join(place.home, "repository")
     const first = commit(repository, { ".claude-plugin/plugin.json": '{ "name": "one" }' })
@@ -207,14 +228,15 @@ describe("sous update", () => {
 
 describe("a frozen lock", () => {
   it("is what CI has: nothing is resolved there, and what is locked can be installed", async () => {
-    putPack("one", { "sous.pack.yaml": HEAD("one") })
+    putPack("one", { "sous.pack.yaml": `${HEAD("one")}permissions: { deny: ["Bash(rm *)"] }\n` })
     await ok(["add", "./packs/one", "--yes"])
     rmSync(content(), { recursive: true })
     for (const args of [["add", "./packs/one"], ["update"]]) {
       expect((await place.run([...args, "--yes"], { env: { CI: "true" } })).stderr).toContain("PACK_FROZEN")
       expect((await place.run([...args, "--yes", "--frozen"])).stderr).toContain("PACK_FROZEN")
     }
-    await ok(["packs", "install"], { env: { CI: "true" } })
+    const { stderr } = await ok(["packs", "install"], { env: { CI: "true" } })
+    expect(stderr).toContain("- refuses: Bash(rm *)")
     expect(readdirSync(content())).toEqual([lock().packs.one.tree])
     await ok(["update", "--yes", "--no-frozen"], { env: { CI: "true" } })
   })

@@ -31,9 +31,9 @@ const TOOL = {
 }
 
 /** A project with one pack added. */
-async function project(files: Files = GUARD) {
+async function project(files: Files = GUARD, { dataName = "data" } = {}) {
   const root = folder()
-  const data = join(root, "data")
+  const data = join(root, dataName)
   writeFiles(join(root, "pack"), files)
   const fetching = { data, base: root, home: root, env: {}, signal: new AbortController().signal, tell: () => {} }
   const source = parseSource("./pack", { base: root, home: root, writtenFrom: root })
@@ -93,6 +93,13 @@ describe("openPacks()", () => {
     ])
     expect(recipes).toEqual([{ name: "guard/a", pack: "guard", file: join(copy, "recipes/a.yaml") }])
     expect(faults).toEqual([])
+  })
+
+  it("leaves its folder to the environment where a shell would take the path apart", async () => {
+    const { open, copy } = await project(GUARD, { dataName: "my data" })
+    const [hook] = (await open()).hooks
+    expect(hook?.form).toMatchObject({ command: "bash ${SOUS_PACK_ROOT}/check.sh" })
+    expect(hook?.env?.SOUS_PACK_ROOT).toBe(copy)
   })
 
   it("takes nothing from where the pack came from, once it is added", async () => {

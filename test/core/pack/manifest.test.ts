@@ -52,6 +52,7 @@ describe("readManifest()", () => {
     ["a plugin that is not there", yaml("plugins: [a.ts]\n"), /there is no file "a.ts"/],
     ["a plugin that is no code", yaml("plugins: [a.md]\n", { "a.md": "" }), /does not end like one/],
     ["a file of hooks that is not there", yaml("hooks: hooks.json\n"), /there is no file "hooks.json"/],
+    ["a key beside the hooks of its file", yaml("hooks: h.json\n", { "h.json": '{"hooks":{},"hook":1}' }), /"hook"/],
     ["two recipes of one name", yaml("recipes: [a.yaml, b/a.ts]\n", { "a.yaml": "", "b/a.ts": "" }), /called "a"/],
     ["two manifests", tree({ "sous.pack.yaml": HEAD, "package.json": '{"sous":{"apiVersion":1}}' }), /as well/],
     ["a manifest that is no object", tree({ "sous.pack.yaml": "- a\n" }), /sous.pack.yaml/],
@@ -110,7 +111,7 @@ describe("readManifest() of a Claude Code plugin", () => {
 
   it("takes its hooks in their protocol, and lists the rest as not used yet", async () => {
     const files = {
-      "hooks/hooks.json": JSON.stringify({ description: "d", ...HOOKS }),
+      "hooks/hooks.json": JSON.stringify({ description: "d", version: 1, ...HOOKS }),
       "commands/deep/fix.md": "",
       "agents/one.md": "",
       "skills/two/SKILL.md": "",
@@ -135,7 +136,9 @@ describe("readManifest() of a Claude Code plugin", () => {
       settings: ["settings.json"],
     })
     expect(manifest.notes).toEqual([expect.stringContaining('"flavour"')])
-    expect(hooks.notes.join("\n")).toMatch(/"beforeShellExecution"[\s\S]*"rewakeMessage"[\s\S]*TaskCreated/)
+    expect(hooks.notes.join("\n")).toMatch(
+      /"version"[\s\S]*"beforeShellExecution"[\s\S]*"rewakeMessage"[\s\S]*TaskCreated/,
+    )
   })
 
   it("takes hooks from a path, a list and the manifest itself, each once", async () => {

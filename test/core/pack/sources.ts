@@ -86,6 +86,7 @@ export function commit(folder: string, files: Files, tag?: string): string {
     execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@localhost", ...args], {
       cwd: folder,
       encoding: "utf8",
+      stdio: "pipe",
     })
   mkdirSync(folder, { recursive: true })
   git("init", "--quiet", "--initial-branch=main")

@@ -61,6 +61,16 @@ describe("registerPlugin()", () => {
     })
   })
 
+  test("lets nothing start without one of which nobody can say what it guards", async () => {
+    const plugin = {
+      name: "a",
+      get hooks(): never {
+        throw new Error("no hooks")
+      },
+    }
+    await expect(kit([from(plugin)])).rejects.toMatchObject({ code: "PLUGIN_SETUP_FAILED" })
+  })
+
   test("names both files in a clash, the first one stays", async () => {
     const one = from({ name: "one", tools: [tool("T")] })
     const two = from({ name: "two", tools: [tool("T"), tool("U")] })

@@ -399,6 +399,16 @@ export const FAULTS: readonly Fault[] = [
     says: /a\.ts.*boom/,
   },
   {
+    name: "throws-beside",
+    files: {
+      "src/a.ts": 'import "../lib/b.ts"\nexport default {}\n',
+      "lib/b.ts": 'const a = 1\nthrow new Error("boom")\n',
+    },
+    plugin: "./src/a.ts",
+    code: "MODULE_THREW",
+    says: /src\/a\.ts.*boom \(in .*lib\/b\.ts:2\)/,
+  },
+  {
     name: "throws-nothing",
     files: { "a.mjs": "throw undefined\n" },
     plugin: "./a.mjs",

@@ -169,6 +169,13 @@ test.each<[object, string]>([
   [{ permissions: { Deny: ["Bash"] } }, 'Unknown setting "permissions.Deny" at FILE:1:17'],
   [{ permissions: { forbid: ["Bash(rm *)"] } }, 'Unknown setting "permissions.forbid" at FILE:1:17'],
   [{ permissions: { disableBypassPermissionMode: "disable" } }, "permissions.disableBypassPermissionMode"],
+  [{ permissions: { defaultmode: "plan" } }, 'Unknown setting "permissions.defaultmode" at FILE:1:17'],
+  [{ defaultMode: "dontAsk" }, 'Unknown setting "defaultMode" at FILE:1:2'],
+  [{ hooks: { Stop: [{ onFailure: "block", hooks: [] }] } }, "hooks.Stop.0.onFailure"],
+  [
+    { hooks: { Stop: [{ hooks: [{ type: "command", command: "x", onfailures: "block" }] }] } },
+    "hooks.Stop.0.hooks.0.onfailures",
+  ],
   [{ hooks: { PreTolUse: [] } }, 'Unknown setting "hooks.PreTolUse" at FILE:1:11'],
 ])("loadSettings() refuses the guard that is misspelt or misplaced in %j", async (content, sentence) => {
   const fault = await faultOf(content)
@@ -182,6 +189,9 @@ test.each<[object]>([
   [{ permissions: { deny: ["Bash", 3] } }],
   [{ permissions: { ask: [""] } }],
   [{ permissions: { deny: null } }],
+  [{ permissions: { defaultMode: 3 } }],
+  [{ permissions: { defaultMode: "plann" } }],
+  [{ hooks: { PreToolUse: [{ dialect: "nativ", hooks: [] }] } }],
   [{ hooks: [] }],
   [{ hooks: { PreToolUse: {} } }],
   [{ hooks: { PreToolUse: ["x"] } }],
@@ -231,9 +241,9 @@ test("loadSettings() leaves out single entries that guard nothing, and keeps the
   ])
 })
 
-test.each(["allowEdits", 3, null])("loadSettings() takes the mode %j for the mode default", async (defaultMode) => {
+test("loadSettings() takes a mode that does not exist for the mode default, and not for that of a weaker scope", async () => {
   put(USER, { permissions: { defaultMode: "acceptEdits" } })
-  const [warning] = await warningsOf({ permissions: { defaultMode } })
+  const [warning] = await warningsOf({ permissions: { defaultMode: "allowEdits" } })
   expect(warning).toContain("there is no such mode, so this is the mode default; choose one of default, manual")
   expect((await load()).settings.permissions.defaultMode).toBe("default")
 })
@@ -293,7 +303,7 @@ test("loadSettings() reads hooks as Claude Code does, and leaves out what could 
     '"hooks.PreToolUse.0" is left out: it stands in no group; write { "hooks": [ … ] } around it',
     '"hooks.PreToolUse.1.matcher" is left out: "Write|Edit(*.py)" is neither names nor a regular expression, and has never matched anything; write "Write|Edit", and the rest as "if"',
     expect.stringContaining('"hooks.PreToolUse.2.hooks.0.rewakeMessage" is left out: no key of a hook has that name'),
-    '"hooks.PostToolUse.0.name" is left out: no key of a group has that name',
+    '"hooks.PostToolUse.0.name" is left out: no key of a group has that name; choose one of matcher, hooks',
     expect.stringContaining('"hooks.PostToolUse.0.hooks.0.type" is left out: expected a type'),
     expect.stringContaining('"hooks.PostToolUse.0.hooks.1.timeout" is taken as 86400 seconds'),
     '"hooks.PostToolUse.1" is left out: expected an object with hooks',

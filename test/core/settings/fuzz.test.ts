@@ -163,6 +163,16 @@ test.each(SPECIAL)("loadSettings() ends with settings or a code for %j", async (
   for (const file of FILES) await tryLoad(file, content, { trust: true })
 })
 
+test.each([
+  ["pluginSettings: { p: &a { b: *a } }\n", "an alias stands for itself"],
+  [SPECIAL.find((one) => one.startsWith("a: &a [x"))!, "its aliases cannot be resolved"],
+])("loadSettings() refuses aliases without an end: %j", async (content, problem) => {
+  mkdirSync(join(folder, "alias/.sous"), { recursive: true })
+  writeFileSync(join(folder, "alias/.sous/settings.yaml"), content)
+  const place = { cwd: join(folder, "alias"), home: join(folder, "home"), managed: join(folder, "etc"), env: {} }
+  await expect(loadSettings(place)).rejects.toMatchObject({ code: "SETTINGS_FILE_BROKEN", details: { problem } })
+})
+
 test(
   "writeSetting() writes a file that is good, or leaves it byte for byte as it was",
   async () => {

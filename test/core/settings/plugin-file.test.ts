@@ -128,6 +128,14 @@ test.each([
   expect(find([name])).toMatchObject([{ file }])
 })
 
+test("findPlugins() takes a package once that is named, and reached by its path and by a link", () => {
+  put("project/node_modules/guard/package.json", `{ "main": "index.js" }`)
+  const file = put("project/node_modules/guard/index.js")
+  symlinkSync(join(folder, "project/node_modules/guard"), join(folder, "project/linked"))
+  const found = find(["guard", "./node_modules/guard", "./linked/index.js", "./linked", `file://${file}`])
+  expect(found.map((one) => one.file)).toEqual([file])
+})
+
 test("findPlugins() finds what the package around the settings calls itself and its imports", () => {
   put(
     "project/package.json",

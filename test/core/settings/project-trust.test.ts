@@ -98,6 +98,7 @@ const ALL = {
   ".sous/plugins/prompt.txt": "text",
   ".sous/plugins/deep/index.ts": 'const c = require(/* why */ "in-project")\nnew URL("./data.bin", import.meta.url)\n',
   ".sous/plugins/deep/data.bin": "\0",
+  ".sous/plugins/log/index.ts": "export default {}\n",
   "lib/a.ts": "export const a = 1\n",
   "lib/b/index.mjs": "export {}\n",
   "node_modules/in-project/package.json": '{"dependencies":{"below":"1"}}',
