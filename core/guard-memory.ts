@@ -9,6 +9,8 @@ import { isSousError, SousError } from "./error.ts"
 import type { FailedEntry, Generation } from "./generation.ts"
 import { loadGuards, type RememberedGuard, rememberGuards, type SeenGuard } from "./session/guard-memory.ts"
 
+export { forgetGuards, loadGuards } from "./session/guard-memory.ts"
+
 interface MemoryOptions {
   /** The state folder, absolute. */
   state: string

@@ -4,12 +4,14 @@
  * Invariant: plugins that cannot be set up, or that guard less than those in use, change nothing; during a run guards are
  * added, and none is taken away without a person.
  */
+import { existsSync } from "node:fs"
 import { isSousError, type SousError } from "./error.ts"
 import type { PluginReport } from "./event.ts"
 import { checkGuards, createGeneration, createGenerations, type Generation } from "./generation.ts"
 import type { HookSource } from "./hook-source.ts"
 import type { KitOptions, KitParts } from "./kit.ts"
 import type { Plugin, PluginEntry } from "./plugin.ts"
+import { guardsFile } from "./session/guard-file.ts"
 import { given } from "./settings/given.ts"
 import type { EffectiveSettings } from "./settings/merge.ts"
 
@@ -133,17 +135,19 @@ function generationOptions({ settings, options, notices }: Base) {
 
 /** Compares with what earlier starts knew of the plugins; returns warnings. */
 async function recall(generation: Generation, { state, clock, options }: Base): Promise<string[]> {
-  const hasFiles = [...generation.units, ...generation.failed].some(
-    ({ entry }) => entry.tier !== "shipped" && isPlaced(entry),
-  )
-  if (!hasFiles) return []
+  const { units, failed } = generation
+  const isWorthRemembering = units.some(({ entry, guards }) => guards.length > 0 && isPlaced(entry))
+  const isAsked = isWorthRemembering || failed.some(({ entry }) => isPlaced(entry))
+  const mayHaveGuarded = units.some(({ entry }) => isPlaced(entry)) && existsSync(guardsFile(state))
+  if (!isAsked && !mayHaveGuarded) return []
   const { settleGuards } = await import("./guard-memory.ts")
   const fault = await settleGuards(generation, { state, now: clock.now(), isSurvey: options.isSurvey })
   return fault === undefined ? [] : [`${fault.message}; ${fault.mend}`]
 }
 
-function isPlaced({ from, name, identity }: PluginEntry): boolean {
-  return from !== name || identity !== undefined
+/** It lies in a file. */
+function isPlaced({ from, name, identity, tier }: PluginEntry): boolean {
+  return tier !== "shipped" && (from !== name || identity !== undefined)
 }
 
 function toEntry(one: KitOptions["plugins"][number]): PluginEntry {

@@ -35,7 +35,7 @@ export async function commandFindings(views: readonly RuleView[], ground: RuleGr
 }
 
 /** Nobody writes more rules, and each takes a part of a millisecond. */
-const MOST_RULES = 10_000
+const MOST_RULES = 4_000
 
 /** A test whether an allow rule lets a command run by which another one is met. */
 export async function createCoverTest(

@@ -15,7 +15,7 @@ export async function pairFindings(views: readonly RuleView[], ground: RuleGroun
 }
 
 /** Each is held against each other, so that beyond some thousands nobody would wait. */
-const MOST_RULES = 5_000
+const MOST_RULES = 2_500
 
 function twice(views: readonly RuleView[]): RuleFinding[] {
   const first = new Map<string, RuleView>()

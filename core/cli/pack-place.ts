@@ -42,17 +42,25 @@ export async function openScope(line: CommandLine, host: Host): Promise<PackScop
   return found
 }
 
-/** A scope, where there is one here. */
-export async function findScope(scope: PackScope["scope"], host: Host): Promise<PackScope | undefined> {
+/** Where everything lies for a command that was given here. */
+export type PackGround = Pick<PackScope, "folders" | "data" | "state" | "cwd" | "home">
+
+/** Finds the folders; nothing in them is read. */
+export async function packGround(host: Host): Promise<PackGround> {
   const { env } = host
   const [cwd, home] = [await host.cwd(), homeFolder(env)]
-  const folders = scopeFolders({ cwd, env, home })
+  const [data, state] = [dataFolderFor(env, home), stateFolderFor(env, home)]
+  return { folders: scopeFolders({ cwd, env, home }), data, state, cwd, home }
+}
+
+async function findScope(scope: PackScope["scope"], host: Host): Promise<PackScope | undefined> {
+  const ground = await packGround(host)
+  const { folders, home } = ground
   const settings = writePlace(scope, folders, { home })
   const lock = lockFileOf(scope, folders)
   const base = scope === "user" ? folders.user : folders.root
   if (settings === undefined || lock === undefined || base === undefined) return undefined
-  const [data, state] = [dataFolderFor(env, home), stateFolderFor(env, home)]
-  return { scope, settings, lock, base, folders, data, state, cwd, home }
+  return { ...ground, scope, settings, lock, base }
 }
 
 /** True where the settings are code: a person writes them by hand. */
@@ -93,7 +101,7 @@ export async function lockedPacks({ lock }: PackScope): Promise<PackLock> {
 }
 
 /** With what packs of a scope are fetched. */
-export function installing({ data, base, home }: PackScope, host: Host): Installing {
+export function installing({ data, base, home }: Pick<PackScope, "data" | "base" | "home">, host: Host): Installing {
   const { env, signal } = host
   return { data, base, home, env, signal, tell: (line) => host.tell(line) }
 }

@@ -7,13 +7,16 @@
 import { isSousError, SousError, suggest } from "../error.ts"
 import { installLocked } from "../pack/install.ts"
 import { openPacks } from "../pack/load.ts"
+import { lockFileOf, type PackLock, readLock } from "../pack/lock.ts"
 import type { LockEntry } from "../pack/lock-shape.ts"
 import { describeEntry } from "../pack/words.ts"
+import type { SettingsScope } from "../settings/merge.ts"
+import { createReading, ownPlaces, readOwnFiles } from "../settings/scope-file.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
 import { refuseInside } from "./inside.ts"
 import { packLines } from "./pack-consent.ts"
-import { findScope, installing, interruptible, lockedPacks, namedPacks, type PackScope } from "./pack-place.ts"
+import { installing, interruptible, type PackGround, packGround } from "./pack-place.ts"
 
 /** `sous packs [list|install]`. */
 export async function packs(line: CommandLine, host: Host): Promise<number> {
@@ -26,7 +29,7 @@ export async function packs(line: CommandLine, host: Host): Promise<number> {
 /** One pack as `--json` prints it. */
 interface Listed {
   name: string
-  scope: PackScope["scope"]
+  scope: SettingsScope
   source: string
   /** Why it brings nothing. */
   fault?: { code: string; message: string; mend: string }
@@ -34,7 +37,9 @@ interface Listed {
 }
 
 async function list(line: CommandLine, host: Host): Promise<number> {
-  const found = (await Promise.all((await scopesOf(line, host)).map(listScope))).flat()
+  const ground = await packGround(host)
+  const named = (await namedHere(ground)).filter(({ scope }) => !line.values.user || scope === "user")
+  const found = await Promise.all(named.map((one) => lookAt(one, ground)))
   if (line.values.json) host.print(`${JSON.stringify(found)}\n`)
   else if (found.length === 0) host.tell("There are no packs here")
   else for (const one of found) host.print(host.escape(`${sayListed(one).join("\n")}\n`))
@@ -43,50 +48,60 @@ async function list(line: CommandLine, host: Host): Promise<number> {
 
 async function install(line: CommandLine, host: Host): Promise<number> {
   refuseInside(host, "packs install")
+  const ground = await packGround(host)
   return await interruptible(host, async () => {
     let count = 0
-    for (const scope of await scopesOf(line, host))
-      for (const [name, entry] of await lockedPacks(scope)) {
-        const isNew = await installLocked(name, entry, installing(scope, host))
+    for (const scope of line.values.user ? (["user"] as const) : LOCKED_SCOPES) {
+      const [file, base] = [lockFileOf(scope, ground.folders), baseOf(scope, ground)]
+      if (file === undefined || base === undefined) continue
+      for (const [name, entry] of await readLock(file)) {
+        const isNew = await installLocked(name, entry, installing({ ...ground, base }, host))
         host.print(host.escape(`${isNew ? "installed" : "ok"}  ${name} ${entry.version}\n`))
         if (isNew) for (const one of packLines(describeEntry(name, entry))) host.tell(one)
         count++
       }
+    }
     if (count === 0) host.tell("No pack is locked here")
     return 0
   })
 }
 
-async function scopesOf(line: CommandLine, host: Host): Promise<PackScope[]> {
-  const scopes = line.values.user ? (["user"] as const) : (["project", "user"] as const)
-  const found = await Promise.all(scopes.map((scope) => findScope(scope, host)))
-  return found.filter((scope) => scope !== undefined)
+/** Scopes that have a lock of their own; local settings share that of the project. */
+const LOCKED_SCOPES = ["managed", "project", "user"] as const
+
+function baseOf(scope: SettingsScope, { folders: { managed, root, user } }: PackGround): string | undefined {
+  return scope === "managed" ? managed : scope === "user" ? user : root
 }
 
-async function listScope(scope: PackScope): Promise<Listed[]> {
-  const locked = await lockedPacks(scope)
-  const listed: Listed[] = []
-  for (const [name, source] of await namedPacks(scope)) {
-    const entry = locked.get(name)
-    const fault = await faultOf(name, source, scope)
-    listed.push({ name, scope: scope.scope, source, ...(fault ? { fault } : {}), ...(entry ? { locked: entry } : {}) })
-  }
-  return listed
+/** What the settings of all scopes name, whoever trusts them; of settings that are code, what is locked. */
+async function namedHere(ground: PackGround): Promise<Pick<Listed, "name" | "scope" | "source">[]> {
+  const { sources, code } = await readOwnFiles(ownPlaces(ground.folders), createReading())
+  const named = sources.flatMap(({ scope, values }) =>
+    Object.entries(values.packs ?? {}).map(([name, source]) => ({ name, scope, source })),
+  )
+  for (const { scope } of code)
+    for (const [name, { source }] of await lockOf(scope, ground)) named.push({ name, scope, source })
+  return named
 }
 
-async function faultOf(
-  name: string,
-  value: string,
-  { scope, folders, data, base }: PackScope,
-): Promise<Listed["fault"]> {
+async function lockOf(scope: SettingsScope, { folders }: PackGround): Promise<PackLock> {
+  const file = lockFileOf(scope, folders)
+  return file === undefined ? new Map() : await readLock(file)
+}
+
+async function lookAt(one: Pick<Listed, "name" | "scope" | "source">, ground: PackGround): Promise<Listed> {
+  const { name, scope, source } = one
+  const { folders, data, cwd } = ground
+  const locked = (await lockOf(scope, ground)).get(name)
+  const known = locked === undefined ? one : { ...one, locked }
   try {
-    const pack = { name, value, base, origin: { scope } }
+    const pack = { name, value: source, base: baseOf(scope, ground) ?? cwd, origin: { scope } }
     await openPacks([pack], { folders, data, sources: [], strict: true })
-    return undefined
+    return known
   } catch (error) {
     if (!isSousError(error)) throw error
     const { code, message, mend } = error
-    return { code, message, mend }
+    return { ...known, fault: { code, message, mend } }
   }
 }
 

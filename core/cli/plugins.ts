@@ -44,7 +44,7 @@ async function forget(name: string | undefined, host: Host): Promise<number> {
   if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: "plugins forget" })
   if (name === undefined)
     throw new SousError("CLI_ARGUMENT_MISSING", { what: "plugin", example: "sous plugins forget guard" })
-  const { forgetGuards, loadGuards } = await import("../session/guard-memory.ts")
+  const { forgetGuards, loadGuards } = await import("../guard-memory.ts")
   const state = stateFolderFor(host.env, homeFolder(host.env))
   const forgotten = await forgetGuards(state, name)
   if (forgotten.length === 0) {

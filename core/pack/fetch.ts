@@ -44,7 +44,7 @@ export async function fetchSource(source: PackSource, target: string, fetching: 
         return { resolved: `file:${source.written}`, integrity }
       })
     case "folder":
-      await copyFolder(source.place, target)
+      await named(source.written, fetching, () => copyFolder(source.place, target))
       return { resolved: `file:${source.written}` }
     case "git":
       return await named(source.written, fetching, async () => {

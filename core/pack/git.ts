@@ -4,7 +4,6 @@
  * Invariant: a commit is fetched by its sum, so that nobody can put another one in its place; no configuration of the
  * folder that somebody works in counts, no hook and no submodule.
  */
-import { SousError } from "../error.ts"
 import { runProcess } from "../process.ts"
 import type { Fetching } from "./fetching.ts"
 import type { PackSource } from "./source.ts"
@@ -14,7 +13,7 @@ type GitSource = Extract<PackSource, { kind: "git" }>
 /** Time that one command of git may take, ms. */
 const PATIENCE_MS = 10 * 60_000
 
-/** Finds the commit; of several addresses the first that answers counts. Throws PACK_FETCH_FAILED. */
+/** Finds the commit; of several addresses the first that answers counts. Throws an Error that says why there is none. */
 export async function resolveCommit(source: GitSource, fetching: Fetching): Promise<{ url: string; commit: string }> {
   const { ref } = source
   let fault: unknown
@@ -36,7 +35,7 @@ export async function resolveCommit(source: GitSource, fetching: Fetching): Prom
   throw fault
 }
 
-/** Brings the files of a commit into `folder` (absolute, there and empty). Throws PACK_FETCH_FAILED. */
+/** Brings the files of a commit into `folder` (absolute, there and empty). Throws an Error that says why not. */
 export async function fetchCommit(
   { url, commit }: { url: string; commit: string },
   folder: string,
@@ -63,11 +62,7 @@ async function resolveRef(url: string, ref: string | undefined, fetching: Fetchi
       ? [...refs.values()].find((sum) => sum.startsWith(ref))
       : undefined
   const commit = found ?? short
-  if (commit === undefined)
-    throw new SousError("PACK_FETCH_FAILED", {
-      source: url,
-      reason: `it has no branch, tag or commit "${ref ?? "HEAD"}"`,
-    })
+  if (commit === undefined) throw new Error(`it has no branch, tag or commit "${ref ?? "HEAD"}"`)
   return commit
 }
 
@@ -95,7 +90,7 @@ async function git(args: readonly string[], cwd: string, { env, signal }: Fetchi
   signal.throwIfAborted()
   if (result.code === 0) return result.stdout.toString("utf8").trim()
   const said = result.error ?? result.stderr.toString("utf8").trim().split("\n").at(-1) ?? ""
-  throw new SousError("PACK_FETCH_FAILED", { source: "git", reason: said.replace(/\.$/, "") || "git failed" })
+  throw new Error(said.replace(/\.$/, "") || "git failed")
 }
 
 /** Asks nobody for a password, and belongs to no repository that somebody works in. */

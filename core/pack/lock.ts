@@ -61,7 +61,17 @@ export async function changeLock(
     await replaceFile(file, printLock(packs), like === undefined ? { mode: 0o666 } : { like })
     await after?.()
   }
-  await withLock(file, () => around(work))
+  try {
+    await withLock(file, () => around(work))
+  } catch (error) {
+    if (isSousError(error)) throw error
+    const problem = `it cannot be written: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`
+    throw new SousError(
+      "PACK_LOCK_INVALID",
+      { file, problem, mend: "make it and its folder writable" },
+      { cause: error },
+    )
+  }
 }
 
 /** The text of a lock: packs and keys in order. */

@@ -49,7 +49,11 @@ export function describeEntry(name: string, entry: LockEntry): PackLine[] {
     ...Object.entries(CAPABILITIES).flatMap(([kind, says]) =>
       all("plain", capabilities[kind as keyof typeof CAPABILITIES], (what) => `${says} ${what}`),
     ),
-    ...all("alert", plugins.length === 0 || inProcess ? [] : openEnds(capabilities), (end) => `beside that, ${end}`),
+    ...all(
+      capabilities.exec?.length ? "alert" : "plain",
+      plugins.length === 0 || inProcess ? [] : openEnds(capabilities),
+      (end) => `beside that, ${end}`,
+    ),
     ...all("plain", adds.hooks, (event) => `its plugins look at each ${event}`),
     ...(adds.judges ? [{ mark: "alert", text: "its plugins say of calls that they are safe" } as const] : []),
     ...Object.entries(KINDS).flatMap(([kind, says]) =>

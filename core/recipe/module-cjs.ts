@@ -8,8 +8,9 @@ import { createRequire, isBuiltin } from "node:module"
 import { dirname } from "node:path"
 import { compileFunction, constants } from "node:vm"
 import { EXPORT_ASSIGNMENT, isCommonJs } from "./module-kind.ts"
-import { asModule } from "./module-namespace.ts"
+
 import { stripTypes } from "./module-native.ts"
+import { asModule } from "./module-single.ts"
 
 const PARAMETERS = ["exports", "require", "module", "__filename", "__dirname"]
 

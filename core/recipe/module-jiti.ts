@@ -1,14 +1,12 @@
 /**
- * Compiled by jiti: a whole module graph, or one file whose code was kept and runs without loading jiti at all.
+ * Compiled by jiti: one file, so that its code can be kept and run without it (module-single.ts), or a whole graph.
  *
- * Invariant: code that is run from the cache is wrapped exactly as jiti wraps it, so that both ways do the same.
+ * Invariant: what cannot be run by itself is found out before any of it ran.
  */
-import { builtinModules, createRequire } from "node:module"
-import { dirname, join } from "node:path"
+import { isBuiltin } from "node:module"
+import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { runInThisContext } from "node:vm"
 import { SousError } from "../error.ts"
-import { asModule } from "./module-namespace.ts"
 
 /** The code of a file as jiti compiles it. Throws MODULE_SYNTAX_INVALID. */
 export async function transform(file: string, source: string): Promise<string> {
@@ -27,24 +25,6 @@ export function isSingle(code: string, modules: ReadonlyMap<string, object>): bo
   const imports = [...code.matchAll(/\bjitiImport\(\s*"([^"]+)"\s*\)/g)].map(([, name]) => name!)
   const mentions = code.match(/\bjiti(?:Import|ESMResolve)\b/g)?.length ?? 0
   return mentions === imports.length && imports.every((name) => modules.has(name) || isBuiltin(name))
-}
-
-function isBuiltin(name: string): boolean {
-  return name.startsWith("node:") || builtinModules.includes(name)
-}
-
-/** Runs such code. */
-export async function runSingle(
-  file: string,
-  code: string,
-  modules: ReadonlyMap<string, object>,
-): Promise<Record<string, unknown>> {
-  const names = "exports, require, module, __filename, __dirname, jitiImport"
-  const wrapped = runInThisContext(`(async function (${names}) { ${code}\n})`, { filename: file })
-  const module = { exports: {} as Record<string, unknown> }
-  const importByName = async (name: string) => asModule(modules.get(name) ?? (await import(name)))
-  await wrapped(module.exports, createRequire(file), module, file, dirname(file), importByName)
-  return module.exports
 }
 
 /** Runs a file and what it imports, compiled by jiti; compiled files are kept in `cache`. */

@@ -62,9 +62,8 @@ interface RunOptions {
 async function run(file: string, { way, code }: Compiled, options: RunOptions): Promise<Record<string, unknown>> {
   if (way === "native") return await importNative(file, code, options.modules)
   if (way === "cjs") return (await import("./module-cjs.ts")).runCommonJs(file, code, options.modules)
-  const jiti = await import("./module-jiti.ts")
-  if (way === "single") return await jiti.runSingle(file, code, options.modules)
-  return await jiti.importWithJiti(file, options)
+  if (way === "single") return await (await import("./module-single.ts")).runSingle(file, code, options.modules)
+  return await (await import("./module-jiti.ts")).importWithJiti(file, options)
 }
 
 async function compileNative(file: string, source: string): Promise<Compiled | undefined> {

@@ -4,8 +4,8 @@
  * Invariant: a file that is broken or foreign is never taken for an empty one; several starts at once lose nothing; it
  * holds what guards and nothing else, and so it stays small.
  */
-import { join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
+import { guardsFile } from "./guard-file.ts"
 import { replaceFile, withLock } from "./lock.ts"
 import { parseJson, readOwnFile, reasonOf } from "./own-file.ts"
 import { createOwnFolder } from "./store.ts"
@@ -34,11 +34,6 @@ const MAX_GUARDS = 500
 /** Of one plugin, and characters of one of them. */
 const MAX_WORDS = 20
 const MAX_CHARS = 200
-
-/** The file in the state folder; it need not exist. */
-export function guardsFile(state: string): string {
-  return join(state, "plugins.json")
-}
 
 /** Reads what is remembered. Throws PLUGIN_MEMORY_UNREADABLE. */
 export async function loadGuards(state: string): Promise<RememberedGuard[]> {

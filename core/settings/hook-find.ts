@@ -42,8 +42,7 @@ export async function readHooks(
   sources: readonly SettingsSource[],
   places: readonly HookFilePlace[],
 ): Promise<HooksFound> {
-  const speaks = (settings: readonly SettingsSource[]) =>
-    settings.some(({ values }) => HOOK_KEYS.some((key) => values[key] !== undefined))
+  const speaks = (settings: readonly SettingsSource[]) => settings.some(({ values }) => values.hooks !== undefined)
   const isSilent = places.length === 0 && !speaks(sources)
   const files = isSilent ? [] : await (await import("./hook-load.ts")).findHooks(sources, places)
   return {
@@ -51,10 +50,10 @@ export async function readHooks(
     async settle(settings, { trust, more }) {
       if (isSilent && !speaks(more)) return { sources: [], notRaised: [] }
       const { findHooks, settleHooks, sortHooks } = await import("./hook-load.ts")
-      return settleHooks(sortHooks([...files, ...(await findHooks(more, []))]), settings, { trust })
+      // Settings that were read and do not count bring no hooks either.
+      const count = new Set([...places, ...settings].map(({ file }) => file))
+      const left = files.filter(({ file }) => count.has(file))
+      return settleHooks(sortHooks([...left, ...(await findHooks(more, []))]), settings, { trust })
     },
   }
 }
-
-/** Keys by which settings speak of hooks. */
-const HOOK_KEYS = ["hooks", "allowManagedHooksOnly"] as const

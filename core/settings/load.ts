@@ -39,7 +39,7 @@ export interface LoadSettingsOptions extends ScopeOptions {
   state?: string | undefined
   /** Where copies of what is trusted are kept; absolute. Default: from env and home. */
   data?: string | undefined
-  /** Loads settings that are code, by their file (absolute): what the module exports. Left out: there can be none. */
+  /** Loads settings that are code, by their file (absolute): what the module exports. Left out: such a file is a fault. */
   load?: ((file: string) => Promise<unknown>) | undefined
   /** Files (absolute) that are not read, `.hooks.json` among them, each with what it said when it was good. */
   instead?: ReadonlyMap<string, SettingsSource | undefined> | undefined

@@ -34,10 +34,7 @@ test("startMode() takes no mode that settings bar, whoever asks for it", () => {
   const bypass = bar({ disableBypassPermissionsMode: "disable" }, "/m/settings.json")
   expect(() => startMode(bypass, "bypassPermissions")).toThrow('bypassPermissions: "/m/settings.json" bars it')
   expect(startMode(bypass, "acceptEdits").mode).toBe("acceptEdits")
-  expect(startMode(bar({ disableAutoMode: "disable" }), "auto")).toEqual({
-    mode: "default",
-    warnings: ['The mode auto is left out: "managed settings" bars it'],
-  })
+  expect(() => startMode(bar({ disableAutoMode: "disable" }), "auto")).toThrow('auto: "managed settings" forbids it')
 })
 
 test("startMode() takes auto from a person's settings, and from no project", async () => {

@@ -112,6 +112,17 @@ describe("sous add", () => {
     expect(await status()).toBe("changed")
   })
 
+  it("lists what local settings name as well, with what keeps it from loading", async () => {
+    putPack("one", { "sous.pack.yaml": HEAD("one") })
+    await ok(["add", "./packs/one", "--yes"])
+    place.put(".sous/settings.local.yaml", "packs: { two: ./packs/two }\n")
+    const listed = JSON.parse((await ok(["packs", "--json"])).stdout)
+    expect(listed.map(({ name, scope, fault }: any) => [name, scope, fault?.code])).toEqual([
+      ["two", "local", "PACK_NOT_LOCKED"],
+      ["one", "project", undefined],
+    ])
+  })
+
   it("says where there is no place for a pack", async () => {
     putPack("one", { "sous.pack.yaml": HEAD("one") })
     rmSync(join(place.project, ".git"), { recursive: true })

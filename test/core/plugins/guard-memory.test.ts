@@ -2,13 +2,8 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, utimesSync 
 import { join } from "node:path"
 import { createKit, type Plugin, type PluginEntry, SousError } from "sous"
 import { describe, expect, test } from "vitest"
-import {
-  forgetGuards,
-  guardsFile,
-  loadGuards,
-  type RememberedGuard,
-  rememberGuards,
-} from "../../../core/session/guard-memory.ts"
+import { guardsFile } from "../../../core/session/guard-file.ts"
+import { forgetGuards, loadGuards, type RememberedGuard, rememberGuards } from "../../../core/session/guard-memory.ts"
 import { after, folder } from "../../harness.ts"
 
 const GUARD: Plugin = { name: "guard", permissions: { deny: ["Bash(rm *)"] } }

@@ -369,10 +369,15 @@ test("compat.claude: false of the person or the command line switches the files 
 })
 
 test("compat.claude: false of a project counts once it is trusted", async () => {
-  put(PROJECT, { permissions: { deny: ["WebFetch"] } })
+  const hooks = { Stop: [{ hooks: [{ type: "command", command: "x" }] }] }
+  put(PROJECT, { permissions: { deny: ["WebFetch"] }, hooks })
   put("project/.sous/settings.json", OFF)
-  expect((await load({ trust: undefined })).settings.permissions.rules).toHaveLength(1)
-  expect((await load()).settings.permissions.rules).toEqual([])
+  const untrusted = await load({ trust: undefined })
+  expect(untrusted.settings.permissions.rules).toHaveLength(1)
+  expect(untrusted.hooks.sources).toHaveLength(1)
+  const trusted = await load()
+  expect(trusted.settings.permissions.rules).toEqual([])
+  expect(trusted.hooks.sources).toEqual([])
   put(PROJECT, "broken")
   await expect(load({ trust: undefined })).rejects.toMatchObject({ code: "SETTINGS_FILE_BROKEN" })
   expect((await load()).settings.permissions.rules).toEqual([])

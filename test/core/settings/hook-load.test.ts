@@ -187,8 +187,8 @@ test("loadSettings() takes comments, trailing commas and a byte order mark in a 
 })
 
 test("loadSettings() reads a .hooks.json through a link, and refuses one that leads nowhere", async () => {
-  put("elsewhere/team.json", `{${hook("linked")}}`)
-  symlinkSync("../elsewhere/team.json", join(folder, HOOKS_FILE))
+  put("project/team/hooks.json", `{${hook("linked")}}`)
+  symlinkSync("team/hooks.json", join(folder, HOOKS_FILE))
   expect(await commands()).toEqual([["linked", undefined]])
   mkdirSync(join(folder, USER), { recursive: true })
   symlinkSync("nowhere", join(folder, USER, ".hooks.json"))
