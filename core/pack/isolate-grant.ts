@@ -74,7 +74,7 @@ export function visibleEnv(
 
 /** What a plugin with these capabilities can do that they do not say, one sentence each. */
 export function openEnds(
-  { exec = [], net = [], read = [], write = [] }: Capabilities,
+  { exec = [], net = [], read = [], write = [] }: { [K in keyof Capabilities]?: readonly string[] | undefined },
   limits = nodeLimits(),
 ): string[] {
   const said: string[] = []

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { grantOf, isInside, nodeLimits, openEnds, visibleEnv } from "../../../core/pack/isolate-grant.ts"
+import type { LockEntry } from "../../../core/pack/lock-shape.ts"
+import { describeEntry } from "../../../core/pack/words.ts"
 
 const ground = { plugin: "guest", cwd: "/nowhere/project", env: {}, home: "/nowhere/home", reads: ["/nowhere/guest"] }
 const old = { switch: "--experimental-permission", limitsNet: false } as const
@@ -53,6 +55,15 @@ describe("openEnds()", () => {
       expect.stringContaining("any host, not just a.example"),
       expect.stringContaining("links in the folders"),
     ])
+  })
+})
+
+describe("describeEntry()", () => {
+  it("says so to whoever adds a pack, unless its plugins run in this process anyway", () => {
+    const entry = { plugins: ["plugin.ts"], capabilities: { exec: ["git"] } } as unknown as LockEntry
+    const said = (one: LockEntry) => describeEntry("guest", one).filter(({ text }) => text.startsWith("beside that"))
+    expect(said(entry)[0]).toEqual({ mark: "alert", text: expect.stringContaining("any program, not just git") })
+    expect(said({ ...entry, inProcess: true })).toEqual([])
   })
 })
 
