@@ -58,6 +58,7 @@ export async function openPlugins(first: Base): Promise<KitPlugins> {
     parts,
     reload(next) {
       const done = last.then(async () => {
+        if (first.signal.aborted) throw first.signal.reason
         const reloaded = await replacePlugins(parts(), next)
         if (reloaded.ok)
           base = { ...base, settings: next.settings ?? base.settings, options: changed(base.options, next) }

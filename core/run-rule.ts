@@ -50,7 +50,7 @@ export function compileRunRules(
     home: options.places.home,
     follow: followNow,
     knownTools: names,
-    settingsRoots: options.places.project === undefined ? {} : { project: options.places.project },
+    settingsRoots: rootsOf(options.places),
     ...(flags ? { flags } : {}),
   })
   return warnings.length === 0 ? compiled : { ...compiled, warnings: [...compiled.warnings, ...warnings] }
@@ -98,6 +98,11 @@ export function createRunRules(
     },
     compileWith: compileNow,
   }
+}
+
+/** What `/x` in a rule starts from, by scope: files of a project say it of the project, wherever in it somebody works. */
+function rootsOf({ project }: RunPlaces) {
+  return project === undefined ? {} : { project, local: project }
 }
 
 function recipeRules(recipe: Parameters<typeof listRunRules>[1], options: Pick<RunOptions, "grant">): RuleSource[] {

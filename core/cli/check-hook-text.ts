@@ -59,18 +59,18 @@ const GIVEN = new Set(`TOOL_NAME TOOL_INPUT TOOL_INPUT_FILE ENV_FILE SESSION_ID 
 
 /** Names that look as if a program handed them to its hooks. */
 const HANDED =
-  /\$(?:\{(?<braced>[A-Z][A-Z0-9_]*)(?<rest>[^}]*)\}|(?<bare>(?:CLAUDE|SOUS|TOOL|HOOK|CURSOR|CODEX|GEMINI|COPILOT|WINDSURF|OPENCODE)_[A-Z0-9_]+|STDIN_JSON|STDIN|FILE_PATH|FILE_PATHS|ARGUMENTS))/g
+  /\$(?:\{(?<braced>[A-Z][A-Z0-9_]*)(?<rest>[^}]{0,200})\}|(?<bare>(?:CLAUDE|SOUS|TOOL|HOOK|CURSOR|CODEX|GEMINI|COPILOT|WINDSURF|OPENCODE)_[A-Z0-9_]+|STDIN_JSON|STDIN|FILE_PATH|FILE_PATHS|ARGUMENTS))/g
 
 const OURS =
   /^(?:CLAUDE|SOUS|TOOL|HOOK|CURSOR|CODEX|GEMINI|COPILOT|WINDSURF|OPENCODE)_|^(?:STDIN_JSON|STDIN|FILE_PATHS?)$/
 
 const ROWS: readonly Row[] = [
   function unknownVariable({ text, variables, ofPlugin }) {
-    const missing = [...text.matchAll(HANDED)].flatMap(({ groups = {} }) => {
-      const name = groups.braced ?? groups.bare ?? ""
+    const read = [...text.matchAll(HANDED)].flatMap(({ groups = {} }) => {
       const isDefaulted = /^:?[-=]/.test(groups.rest ?? "")
-      return isDefaulted || isSet(name, { text, variables, ofPlugin }) ? [] : [name]
+      return isDefaulted ? [] : [groups.braced ?? groups.bare ?? ""]
     })
+    const missing = [...new Set(read)].slice(0, 50).filter((one) => !isSet(one, { text, variables, ofPlugin }))
     const [name] = missing
     if (name === undefined) return undefined
     if (name === "CLAUDE_PLUGIN_ROOT")
@@ -78,7 +78,7 @@ const ROWS: readonly Row[] = [
         problem: "$CLAUDE_PLUGIN_ROOT is set for hooks of a plugin alone",
         mend: "write $CLAUDE_PROJECT_DIR, or a path",
       }
-    const names = [...new Set(missing)].map((one) => `$${one}`)
+    const names = missing.slice(0, 5).map((one) => `$${one}`)
     const mend = "read the event from stdin: jq -r .tool_input.file_path, or the JSON in $CLAUDE_TOOL_INPUT"
     const are = names.length === 1 ? "is set by nobody, so it is empty" : "are set by nobody, so they are empty"
     return { problem: `${names.join(", ")} ${are}`, mend }
@@ -120,7 +120,7 @@ const ROWS: readonly Row[] = [
     }
   },
   function unquoted({ form }) {
-    const bare = form.args === undefined ? form.command.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '""') : ""
+    const bare = form.args === undefined ? outsideQuotes(form.command) : ""
     const [found] = /\$\{?(?:CLAUDE|SOUS)_(?:PROJECT_DIR|PLUGIN_ROOT)\b\}?/.exec(bare) ?? []
     if (found === undefined) return undefined
     return {
@@ -149,6 +149,20 @@ const ROWS: readonly Row[] = [
     return { problem: "it runs what it has just loaded from the network", mend: "keep the script in the project" }
   },
 ]
+
+/** The parts of a command that stand in no quotes. */
+function outsideQuotes(command: string): string {
+  let quote = ""
+  let outside = ""
+  for (let at = 0; at < command.length; at++) {
+    const char = command[at]!
+    if (char === "\\" && quote !== "'") at++
+    else if (quote !== "") quote = char === quote ? "" : quote
+    else if (char === '"' || char === "'") quote = char
+    else outside += char
+  }
+  return outside
+}
 
 function isSet(name: string, { text, variables, ofPlugin }: Omit<HookText, "source" | "form">): boolean {
   if (!OURS.test(name) || variables.has(name)) return true

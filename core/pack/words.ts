@@ -3,6 +3,7 @@
  *
  * Invariant: nothing that can run or widen is left out, and none of it is cut short.
  */
+import type { Capabilities } from "../plugin.ts"
 import { recipeName } from "./content.ts"
 import { openEnds } from "./isolate-grant.ts"
 import type { LockEntry } from "./lock-shape.ts"
@@ -51,7 +52,7 @@ export function describeEntry(name: string, entry: LockEntry): PackLine[] {
     ),
     ...all(
       capabilities.exec?.length ? "alert" : "plain",
-      plugins.length === 0 || inProcess ? [] : openEnds(capabilities),
+      plugins.length === 0 || inProcess ? [] : openEnds(capabilities as Capabilities),
       (end) => `beside that, ${end}`,
     ),
     ...all("plain", adds.hooks, (event) => `its plugins look at each ${event}`),

@@ -55,6 +55,17 @@ describe("sous explain", () => {
     expect(await explain("Bash", "pwd", ...settings)).toMatch(/^ask /)
   })
 
+  it.each(["settings", "settings.local"])(
+    "starts a path rule of .sous/%s.json at the project's root, from below too",
+    async (name) => {
+      place.put(`project/.sous/${name}.json`, '{"permissions":{"deny":["Read(/secret.txt)"]}}')
+      place.put("project/sub/secret.txt", "")
+      const cwd = join(place.project, "sub")
+      expect((await place.run(["explain", "Read", "../secret.txt"], { cwd })).stdout).toMatch(/^deny /)
+      expect((await place.run(["explain", "Read", "secret.txt"], { cwd })).stdout).toMatch(/^allow /)
+    },
+  )
+
   it("prints JSON for machines", async () => {
     place.put("project/.sous/settings.json", SETTINGS)
     const { stdout } = await place.run(["explain", "Bash", '{"command":"ls; git push x"}', "--json"])

@@ -127,6 +127,14 @@ describe("kit.reload()", () => {
     expect(await made.reload({ plugins: defaultPlugins, mayWeaken: true })).toMatchObject({ ok: true })
   })
 
+  test("is refused once the kit is closed", async () => {
+    const log: string[] = []
+    const made = await kit([])
+    await made.close()
+    await expect(made.reload({ plugins: [living("late", log)] })).rejects.toThrow("The kit was closed")
+    expect(log).toEqual([])
+  })
+
   test("ends the life of the old one: its signal fired, its builder refuses", async () => {
     let add: ((more: object) => void) | undefined
     let signal: AbortSignal | undefined
