@@ -6,8 +6,9 @@
  */
 import { SousError } from "./error.ts"
 import type { PluginReport } from "./event.ts"
+import { within } from "./patience.ts"
 import type { PluginEntry } from "./plugin.ts"
-import { asFault, registerPlugin, reportFault, reportOf, type Setting, type Unit } from "./register.ts"
+import { asFault, DISPOSE_MS, registerPlugin, reportFault, reportOf, type Setting, type Unit } from "./register.ts"
 import { guardsOf } from "./register-adds.ts"
 import { createRegistry, type Registry } from "./registry.ts"
 
@@ -61,16 +62,24 @@ export async function createGeneration(
       const report = reportFault(entry, fault, started)
       if (isNeeded(entry, options)) {
         if (!options.isSurvey) {
+          await endProcess(entry)
           await abandon(before)
           throw fault
         }
         report.fatal = true
       }
+      await endProcess(entry)
       failed.push({ entry, fault, report })
       reports.push(() => report)
     }
   }
   return { registry: builder.freeze(), units, failed, abandon, reports: () => reports.map((report) => report()) }
+}
+
+/** Its process runs since it was loaded, also when it was never set up. */
+async function endProcess({ tier, plugin }: PluginEntry): Promise<void> {
+  if (tier === "process")
+    await within(DISPOSE_MS, "the end of a plugin's process", async () => await plugin?.dispose?.()).catch(() => {})
 }
 
 /** True for a plugin that nothing starts without: a guard that is missing must not be a smaller guard. */

@@ -17,7 +17,7 @@ import { describeIssue } from "./tool-input.ts"
 /** Time that a plugin's setup may take when nothing else is said, ms. */
 const SETUP_BUDGET_MS = 10_000
 /** How long a plugin may take to give back what it holds, ms. */
-const DISPOSE_MS = 10_000
+export const DISPOSE_MS = 10_000
 
 /** What a plugin is registered into. */
 export interface Setting {

@@ -43,7 +43,7 @@ export async function add(line: CommandLine, host: Host): Promise<number> {
     const lines = linesFor(fetched, entry, before.get(name))
     const asked = { pack: name, command: `sous add ${given}`, question: `Add ${name} ${entry.version}?` }
     if (!(await askFor(lines, asked, { line, host }))) return 1
-    await keepInScope(fetched, entry, { scope, host, source })
+    await keepInScope(fetched, entry, { scope, host })
     host.print(host.escape(`added ${name} ${entry.version} (${entry.source})\n`))
     if (isCode(scope)) host.tell(`Write it into ${scope.settings.file}: packs: { "${name}": "${entry.source}" }`)
     await tellTrust(scope, host)

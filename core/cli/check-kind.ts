@@ -5,6 +5,7 @@
  * nothing tells is a recipe, and so is a file without an ending.
  */
 import { basename } from "node:path"
+import { nearestName } from "../name.ts"
 import { FOREIGN_GUARDS, FOREIGN_KEYS } from "../settings/claude-keys.ts"
 import type { SettingsScope } from "../settings/merge.ts"
 import { settingsSchema } from "../settings/schema.ts"
@@ -99,6 +100,8 @@ function isHooksOnly(keys: readonly string[]): boolean {
 const OWN = new Set(Object.keys(settingsSchema.shape))
 const BOTH = new Set(`$schema permissions hooks env model fallbackModel disableAllHooks`.split(" "))
 
+const OWN_ONLY = [...OWN].filter((key) => !BOTH.has(key))
+
 function isForeign(key: string): boolean {
   return key === "effortLevel" || FOREIGN_KEYS[key] !== undefined || FOREIGN_GUARDS[key] !== undefined
 }
@@ -111,7 +114,11 @@ function isSettings(keys: readonly string[]): boolean {
 function formOf(value: Fields): "own" | "claude" {
   const keys = Object.keys(value)
   if (keys.some((key) => OWN.has(key) && !BOTH.has(key))) return "own"
-  if (keys.some((key) => isForeign(key) || !OWN.has(key))) return "claude"
+  if (keys.some(isForeign)) return "claude"
+  // A key that nobody knows is a misspelt one of ours, or a newer one of the others.
+  const unknown = keys.filter((key) => !OWN.has(key))
+  if (unknown.some((key) => nearestName(key, OWN_ONLY) !== undefined)) return "own"
+  if (unknown.length > 0) return "claude"
   const entries = isFields(value.hooks) ? Object.values(value.hooks).flat() : []
   return entries.some((entry) => isFields(entry) && "hooks" in entry) ? "claude" : "own"
 }

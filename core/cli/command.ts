@@ -62,8 +62,9 @@ export const COMMANDS = {
   check: {
     args: "[file...]",
     usage: "[FILE…]",
-    sentence: "Loads recipes without running them, or the settings and hooks here, and says what is wrong.",
-    examples: ["sous check", "sous check ./green.ts recipes/*.yaml"],
+    sentence:
+      "Says what is wrong with files, or with all that counts here: settings, rules, hooks, plugins, packs, recipes.",
+    examples: ["sous check", "sous check ./green.ts .claude/settings.json", "sous check --json"],
     flags: [...json, ...settings],
     takes: { what: "file", least: 0, most: Infinity, example: "sous check ./green.ts" },
   },

@@ -9,7 +9,6 @@ import type { PackDifference } from "../pack/difference.ts"
 import { type FetchedPack, keepPack } from "../pack/install.ts"
 import { changeLock } from "../pack/lock.ts"
 import type { LockEntry } from "../pack/lock-shape.ts"
-import type { PackSource } from "../pack/source.ts"
 import type { PackLine } from "../pack/words.ts"
 import { writeSetting } from "../settings/write.ts"
 import type { CommandLine } from "./command-line.ts"
@@ -55,13 +54,12 @@ export async function askFor(
 export async function keepInScope(
   fetched: FetchedPack,
   entry: LockEntry,
-  { scope, host, source }: { scope: PackScope; host: Host; source: PackSource },
+  { scope, host }: { scope: PackScope; host: Host },
 ): Promise<void> {
   const { name } = fetched
   await keepPack(fetched, entry, scope.data)
-  const brings = "place" in source ? [source.place] : []
   await changeLock(scope.lock, (packs) => void packs.set(name, entry), {
-    around: (change) => keepProjectTrust(scope, change, { host, brings }),
+    around: (change) => keepProjectTrust(scope, change, host),
     after: async () => {
       if (!isCode(scope)) await writeSetting(scope.settings, { how: "set", path: ["packs", name], value: entry.source })
     },

@@ -1,21 +1,17 @@
 /**
  * The scope of packs that a command changes → how its project stays trusted, and whether it is.
  *
- * Invariant: only the settings, the lock and the place that a pack comes from may change meanwhile.
+ * Invariant: only the settings and the lock may change meanwhile.
  */
 import { loadSettings } from "../settings/load.ts"
 import { keepTrust } from "../settings/trust-keep.ts"
 import type { Host } from "./host.ts"
 import type { PackScope } from "./pack-place.ts"
 
-/** Does a change; a project that was trusted stays so. `brings`: where a pack comes from, absolute. */
-export async function keepProjectTrust(
-  scope: PackScope,
-  change: () => Promise<void>,
-  { host, brings = [] }: { host: Host; brings?: readonly string[] },
-): Promise<void> {
+/** Does a change; a project that was trusted stays so. */
+export async function keepProjectTrust(scope: PackScope, change: () => Promise<void>, host: Host): Promise<void> {
   if (scope.scope === "user") return await change()
-  await keepTrust({ ...placesOf(scope, host), files: [scope.settings.file, scope.lock, ...brings] }, change)
+  await keepTrust({ ...placesOf(scope, host), files: [scope.settings.file, scope.lock] }, change)
 }
 
 /** True when the packs of a scope have an effect. */

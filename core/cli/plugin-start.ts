@@ -39,6 +39,9 @@ async function openOwn(session: Session): Promise<PluginEntry[]> {
   }
   const own = await loadPlugins(files, load)
   const bound = packs === undefined ? own : (await import("./pack-start.ts")).boundEntries(own, packs)
+  const isRefused = ({ from }: PluginEntry) => bound.some((entry) => entry.from === from && entry.fault !== undefined)
+  // Nobody would end the process of one that will not be registered.
+  await Promise.all(own.filter(isRefused).map(({ plugin, from }) => healths.has(from) && plugin?.dispose?.()))
   return bound.map((entry) => withHealth(entry, healths.get(entry.from)))
 }
 

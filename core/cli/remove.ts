@@ -23,7 +23,7 @@ export async function remove(line: CommandLine, host: Host): Promise<number> {
     await writeSetting(scope.settings, { how: "unset", path: ["packs", name] })
     packs.delete(name)
   }
-  await changeLock(scope.lock, change, { around: (work) => keepProjectTrust(scope, work, { host }) })
+  await changeLock(scope.lock, change, { around: (work) => keepProjectTrust(scope, work, host) })
   host.print(host.escape(`removed ${name}\n`))
   return 0
 }

@@ -60,7 +60,7 @@ async function updateOne(
   ]
   const asked = { pack: name, command: `sous update ${name}`, question: `Update ${name}?` }
   if (!(await askFor(lines, asked, { line, host }))) return false
-  await keepInScope(fetched, entry, { scope, host, source })
+  await keepInScope(fetched, entry, { scope, host })
   host.print(host.escape(`updated ${name} ${versions(before, entry)}\n`))
   return true
 }

@@ -130,12 +130,8 @@ function pathOf(value: string, base: string, home: string | undefined): string {
   return value.startsWith("file://") ? fileURLToPath(value) : resolveWritten(value, base, home)
 }
 
-/** Where there are packs: those that lie here, and what says which of the others were meant. */
-function findPacks({ root, sources, home }: TrustSubject): TrustFound {
-  const packs = sources.flatMap(({ base, values }) =>
-    Object.values(values.packs ?? {}).map((value) => ({ base, value: value.replace(/^file:(?!\/\/)/, "") })),
-  )
-  if (packs.length === 0) return {}
-  const local = packs.filter(({ value }) => PATH.test(value))
-  return { paths: [resolve(root, "sous.lock"), ...local.map(({ base, value }) => pathOf(value, base, home))] }
+/** What says which content of packs was meant: that is loaded from copies of its own, wherever a pack came from. */
+function findPacks({ root, sources }: TrustSubject): TrustFound {
+  const hasPacks = sources.some(({ values }) => Object.keys(values.packs ?? {}).length > 0)
+  return hasPacks ? { paths: [resolve(root, "sous.lock")] } : {}
 }

@@ -162,6 +162,16 @@ describe("registerPlugin()", () => {
     expect(log).toEqual(["signal", "disposed"])
   })
 
+  test("ends the process of a plugin that is left out before it was set up", async () => {
+    let ended = 0
+    const isolated = from({ name: "one", requires: ["nobody"], dispose: () => void ended++ }, { tier: "process" })
+    const inProcess = from({ name: "two", requires: ["nobody"], dispose: () => void ended++ })
+    await kit([isolated, inProcess])
+    expect(ended).toBe(1)
+    await expect(kit([isolated], { strict: true })).rejects.toMatchObject({ code: "PLUGIN_REQUIRES" })
+    expect(ended).toBe(2)
+  })
+
   test.each([
     ["its entry", { required: true }],
     ["the command line", { isNamed: true }],

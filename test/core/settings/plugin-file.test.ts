@@ -101,6 +101,28 @@ test("loadPlugins() loads the good ones and reports the others, each with its co
   expect(entries[5]).toMatchObject({ isNamed: true, identity: join(folder, "project/missing.ts") })
 })
 
+test("loadPlugins() loads several at once, and keeps the order of the files", async () => {
+  const files = Array.from({ length: 20 }, (_, index) => ({
+    file: `/p${index}.ts`,
+    origin: { scope: "user" as const },
+  }))
+  const waiting: (() => void)[] = []
+  let most = 0
+  const load = async (file: string) => {
+    await new Promise<void>((resolve) => {
+      most = Math.max(most, waiting.push(resolve))
+    })
+    return { default: { name: file.slice(1, -3) } }
+  }
+  const loading = loadPlugins(files, load)
+  while (waiting.length > 0) {
+    waiting.pop()!()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect((await loading).map(({ name }) => name)).toEqual(files.map(({ file }) => file.slice(1, -3)))
+  expect(most).toBe(6)
+})
+
 test("findPlugins() takes a folder with a package.json or an index as one plugin, and nothing else of it", () => {
   const files = [put("user/plugins/a/src/main.ts"), put("user/plugins/b/index.ts"), put("user/plugins/c.ts")]
   put("user/plugins/a/package.json", `{ "exports": "./src/main.ts" }`)

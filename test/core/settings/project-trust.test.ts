@@ -111,13 +111,14 @@ const ALL = {
   "folder/index.ts": "export default {}\n",
   ".sous/recipes/green.ts": 'export { default } from "../../lib/recipe.ts"\n',
   "lib/recipe.ts": "export default {}\n",
-  "pack/sous.pack.yaml": "name: here\n",
-  "ball.tgz": "x",
   "sous.lock": "{}\n",
 }
 const OTHERS = {
   "src/index.ts": "export {}\n",
   "README.md": "text",
+  // What is loaded of a pack is the copy that sous.lock names.
+  "pack/sous.pack.yaml": "name: here\n",
+  "ball.tgz": "x",
   "package.json": '{"version":"1","type":"module"}',
   ".sous/plugins/guard.log": "x",
   ".sous/plugins/cache/a.json": "x",
