@@ -13,7 +13,15 @@ import { type Block, commandsOf, parseBlocks } from "./document.ts"
 import { listFiles, readSource, root } from "./source.ts"
 
 const documents = listFiles(
-  ["README.md", "core/README.md", "core/PERMISSIONS.md", "core/HOOKS.md", "plugins/README.md", "recipes/README.md"],
+  [
+    "README.md",
+    "core/README.md",
+    "core/PERMISSIONS.md",
+    "core/HOOKS.md",
+    "core/SETTINGS.md",
+    "plugins/README.md",
+    "recipes/README.md",
+  ],
   ".md",
 )
 const parsed = documents.map((name) => ({ name, blocks: parseBlocks(readSource(name)) }))
