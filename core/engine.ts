@@ -38,7 +38,7 @@ export interface Engine {
   /** What the permission layer knows about folders. */
   places: Pick<
     PermissionFacts,
-    "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit"
+    "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit" | "gitRuns"
   >
   /** The whole environment; only models read it. */
   env: Readonly<Record<string, string | undefined>>

@@ -8,6 +8,7 @@ import { realpath } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { createGitRuns } from "./git/runs.ts"
 import type { KitParts } from "./kit.ts"
 import type { PermissionFacts } from "./permission/decision.ts"
 import { dataFolderFor } from "./session/store.ts"
@@ -15,7 +16,9 @@ import { resolveWritten, scopeFolders } from "./settings/scopes.ts"
 
 /** What the permission layer knows about folders, for the whole run. */
 export type RunPlaces = Pick<PermissionFacts, "roots" | "home"> &
-  Required<Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit">> & {
+  Required<
+    Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit" | "gitRuns">
+  > & {
     cwd: string
     /** The project that `cwd` lies in: what `/x` in a rule of its settings starts from. */
     project?: string
@@ -51,6 +54,7 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
     configures: await Promise.all(configures.map(real)),
     hookFiles: await hookFiles(kit, { cwd, home }),
     ...(root === undefined ? {} : { project: root }),
+    gitRuns: createGitRuns({ home, gitDir: options.env.GIT_DIR }),
     toolkit: await real(toolkitFolder(fileURLToPath(import.meta.url))),
     warnings: missing.map(({ value }) => `The further folder "${value}" is left out: there is no such folder`),
   }

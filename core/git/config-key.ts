@@ -15,7 +15,8 @@ const KEYS = table({
     "multipackindex commitgraph sparsecheckout sparsecheckoutcone protecthfs protectntfs preloadindex longpaths " +
     "hidedotfiles notesref whitespace sharedrepository warnambiguousrefs createobject fscache fsyncobjectfiles fsync " +
     "fsyncmethod filesreflocktimeout packedrefstimeout maxtreedepth usereplacerefs ignorestat",
-  extensions: "objectformat compatobjectformat worktreeconfig refstorage relativeworktrees preciousobjects noop noop-v1",
+  extensions:
+    "objectformat compatobjectformat worktreeconfig refstorage relativeworktrees preciousobjects noop noop-v1",
   "remote.*":
     "url fetch pushurl push tagopt prune prunetags mirror skipdefaultupdate skipfetchall partialclonefilter followremotehead gh-resolved glab-resolved",
   remotes: "*",
@@ -84,7 +85,8 @@ const KEYS = table({
     "interhunkcontext ignoresubmodules indentheuristic wordregex suppressblankempty statgraphwidth statnamewidth dirstat " +
     "wserrorhighlight autorefreshindex relative tool guitool",
   "diff.*": "xfuncname funcname binary wordregex cachetextconv algorithm trustexitcode",
-  merge: "conflictstyle ff log renames renamelimit stat verbosity autostash branchdesc defaulttoupstream directoryrenames suppressdest tool guitool",
+  merge:
+    "conflictstyle ff log renames renamelimit stat verbosity autostash branchdesc defaulttoupstream directoryrenames suppressdest tool guitool",
   "merge.*": "name recursive",
   "filter.*": "required",
   difftool: "prompt trustexitcode guidefault",

@@ -4,6 +4,7 @@
  * Invariant: a commit is fetched by its sum, so that nobody can put another one in its place; no configuration of the
  * folder that somebody works in counts, no hook and no submodule.
  */
+import { dirname } from "node:path"
 import { runProcess } from "../process.ts"
 import type { Fetching } from "./fetching.ts"
 import type { PackSource } from "./source.ts"
@@ -68,7 +69,7 @@ async function resolveRef(url: string, ref: string | undefined, fetching: Fetchi
 
 async function resolveRange(url: string, ref: string, { staging, env }: Fetching): Promise<string> {
   const { pacote } = await import("./npm.ts")
-  const options = { cache: `${staging}/cache`, cwd: staging, env: gitEnvironment(env), ignoreScripts: true }
+  const options = { cache: `${staging}/cache`, cwd: staging, env: gitEnvironment(env, staging), ignoreScripts: true }
   const resolved = await pacote.resolve(`git+${url}#${ref}`, options)
   const commit = /#([0-9a-f]{40,64})/.exec(resolved)?.[1]
   if (commit === undefined) throw new Error(`no tag of it fits "${ref}"`)
@@ -78,11 +79,11 @@ async function resolveRange(url: string, ref: string, { staging, env }: Fetching
 /** Nothing of these runs or fetches anything else. */
 const SAFE = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.ext.allow=never", "submodule.recurse=false"]
 
-async function git(args: readonly string[], cwd: string, { env, signal }: Fetching): Promise<string> {
+async function git(args: readonly string[], cwd: string, { env, signal, staging }: Fetching): Promise<string> {
   const command = { file: "git", args: [...SAFE.flatMap((one) => ["-c", one]), ...args] }
   const result = await runProcess(command, {
     cwd,
-    env: gitEnvironment(env),
+    env: gitEnvironment(env, staging),
     signal,
     timeoutMs: PATIENCE_MS,
     keepBytes: 2 ** 24,
@@ -94,10 +95,11 @@ async function git(args: readonly string[], cwd: string, { env, signal }: Fetchi
 }
 
 /** Asks nobody for a password, and belongs to no repository that somebody works in. */
-function gitEnvironment(env: Fetching["env"]): Record<string, string> {
+function gitEnvironment(env: Fetching["env"], staging: string): Record<string, string> {
   const own = Object.entries(env).filter(
     (pair): pair is [string, string] =>
       pair[1] !== undefined && (!/^GIT_/.test(pair[0]) || /^GIT_(?:SSH|ASKPASS|SSL|CONFIG)/.test(pair[0])),
   )
-  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: "0" }
+  // A repository that the folder of staging happens to lie in is not looked for.
+  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: "0", GIT_CEILING_DIRECTORIES: dirname(staging) }
 }

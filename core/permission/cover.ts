@@ -6,7 +6,7 @@
 
 import { coverCommand } from "./cover-command.ts"
 import { type Coverage, type Covered, coverPath } from "./coverage.ts"
-import type { PermissionCall } from "./decision.ts"
+import type { PermissionCall, PermissionFacts } from "./decision.ts"
 import { looksOnly } from "./looks-only.ts"
 import { fitsHost, namesOf } from "./refuse.ts"
 import type { Unit, UrlUnit } from "./unit.ts"
@@ -27,9 +27,10 @@ export function uncovered(units: readonly Unit[], coverage: Coverage): Unit[] {
 }
 
 /** True when nothing in the call changes anything, wherever it reads. */
-export function isReadOnlyCall(call: PermissionCall, units: readonly Unit[]): boolean {
+export function isReadOnlyCall(call: PermissionCall, units: readonly Unit[], facts: PermissionFacts): boolean {
   const commands = units.filter((unit) => unit.kind === "command")
-  return commands.length === 0 ? call.readOnly : commands.length === units.length && commands.every(looksOnly)
+  if (commands.length === 0) return call.readOnly
+  return commands.length === units.length && commands.every((unit) => looksOnly(unit, facts))
 }
 
 function isRead(unit: Unit): boolean {

@@ -21,10 +21,20 @@ import {
 import { exactRules } from "./exact.ts"
 import { passesFilters } from "./filter.ts"
 import { floorOfUnits } from "./floor.ts"
+import { planExit } from "./mode.ts"
 import { type OrderedMatch, orderedMatch } from "./ordered.ts"
 import type { PathParts } from "./path-pattern.ts"
 import { whyProtected } from "./protected.ts"
-import { describeCall, describeRule, describeTarget, findMissing, firstUncovered, howToAllow } from "./reason.ts"
+import {
+  describeCall,
+  describeRule,
+  describeTarget,
+  findMissing,
+  firstUncovered,
+  howToAllow,
+  noRule,
+  ofGit,
+} from "./reason.ts"
 import { findRefusal, namesOf, type RuleMatch } from "./refuse.ts"
 import { compileGrant, type RuleSet } from "./rule.ts"
 import { pathRulesFor, type RuleTable, rulesFor, wordRulesFor } from "./rule-table.ts"
@@ -203,17 +213,10 @@ function filters({ call, units, filters: lists, coverage, rules }: Subject): Mat
 
 function plan({ call, units, facts }: Subject): Match | undefined {
   if (call.leavesPlan) return planExit(facts)
-  if (facts.mode !== "plan" || isReadOnlyCall(call, units)) return undefined
-  const reason = `This is plan mode, and ${describeCall(call)} is not read-only. Look around, then put the change into the plan`
+  if (facts.mode !== "plan" || isReadOnlyCall(call, units, facts)) return undefined
+  const why = `is not read-only${ofGit(units, facts)}`
+  const reason = `This is plan mode, and ${describeCall(call)} ${why}. Look around, then put the change into the plan`
   return { behavior: "deny", reason }
-}
-
-/** A plan is for a person to approve. */
-function planExit(facts: PermissionFacts): Match {
-  if (facts.mode !== "plan")
-    return { behavior: "deny", reason: "There is no plan mode to leave: go on with the work as the mode allows" }
-  if (facts.canAsk) return { behavior: "ask", reason: "The plan is ready. Once it is approved, plan mode ends" }
-  return { behavior: "deny", reason: "A plan needs a person's approval, and nobody can answer here" }
 }
 
 function askRule({ call, guarded, rules, facts }: Subject): Match | undefined {
@@ -282,7 +285,7 @@ function mode({ call, units, facts, coverage }: Subject): Match | undefined {
   }
   if (facts.mode !== "dontAsk") return undefined
   const mend = howToAllow(units, findMissing(units, coverage), coverage)
-  return { behavior: "deny", mend, reason: `${noRule(call)}, and the mode dontAsk asks nobody: ${mend}` }
+  return { behavior: "deny", mend, reason: `${noRule(call, units, facts)}, and the mode dontAsk asks nobody: ${mend}` }
 }
 
 function approval({ call, units, facts, coverage }: Subject): Match {
@@ -290,10 +293,7 @@ function approval({ call, units, facts, coverage }: Subject): Match {
   const mend = howToAllow(units, missing, coverage)
   const target = firstUncovered(missing)
   const where = target ? { target } : {}
-  if (facts.canAsk) return { behavior: "ask", mend, reason: noRule(call), ...where }
-  return { behavior: "deny", mend, reason: `${noRule(call)}, and nobody can answer here: ${mend}`, ...where }
-}
-
-function noRule(call: PermissionCall): string {
-  return `No rule allows ${describeCall(call)}`
+  const why = noRule(call, units, facts)
+  if (facts.canAsk) return { behavior: "ask", mend, reason: why, ...where }
+  return { behavior: "deny", mend, reason: `${why}, and nobody can answer here: ${mend}`, ...where }
 }

@@ -129,6 +129,11 @@ export interface PermissionFacts {
   toolkit?: string
   /** For each path target by its written path, for each path in a command by its lexical one. What is missing is unknown. */
   paths: ReadonlyMap<string, ResolvedPath>
+  /**
+   * Says what git, started in a folder (absolute), would run because the repository there says so, be it only to look: a
+   * key with its file, a hook. Undefined: nothing. Left out: nobody has looked.
+   */
+  gitRuns?: (folder: string) => string | undefined
   /** True when somebody could answer a question. */
   canAsk: boolean
   /** True in a run: a tool is handed the test of each file that it finds, so that a search may leave refused ones out. */

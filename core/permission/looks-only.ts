@@ -4,21 +4,24 @@
  * Invariant: a command that is not known to only read does not.
  */
 import { clearInner } from "./cover-command.ts"
-import { feedsWords, isReadOnly, staysReadOnly } from "./read-only.ts"
+import type { PermissionFacts } from "./decision.ts"
+import { surelyReads } from "./git-plain.ts"
+import { feedsWords, staysReadOnly } from "./read-only.ts"
 import type { Segment } from "./segment.ts"
 import type { CommandUnit } from "./unit.ts"
 
 /** True when the command changes nothing, wherever it reads. */
-export function looksOnly({ analysis, paths }: CommandUnit): boolean {
+export function looksOnly({ analysis, paths }: CommandUnit, facts: PermissionFacts): boolean {
   if (analysis.trouble !== undefined) return false
   return (
-    analysis.segments.every(segmentLooksOnly) &&
+    analysis.segments.every((segment) => segmentLooksOnly(segment, facts)) &&
     !paths.some((path) => path.from === "redirect" && path.access === "write")
   )
 }
 
-function segmentLooksOnly(segment: Segment): boolean {
-  if (isReadOnly(segment)) return true
+function segmentLooksOnly(segment: Segment, facts: PermissionFacts): boolean {
+  if (surelyReads(segment, facts)) return true
   // The words that xargs adds are not known, so that its program must be harmless whatever they are.
-  return clearInner(segment)?.every(feedsWords(segment) ? staysReadOnly : segmentLooksOnly) ?? false
+  const isHarmless = feedsWords(segment) ? staysReadOnly : (inner: Segment) => segmentLooksOnly(inner, facts)
+  return clearInner(segment)?.every(isHarmless) ?? false
 }

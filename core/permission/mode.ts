@@ -4,6 +4,7 @@
  * Invariant: of two modes the stricter one is taken; nothing that a file declares makes a run looser.
  */
 import type { PermissionMode } from "../tool.ts"
+import type { Behavior, PermissionFacts } from "./decision.ts"
 
 /** Strictest first. */
 export const PERMISSION_MODES = [
@@ -41,4 +42,12 @@ export function combineModes(modes: readonly [PermissionMode, ...PermissionMode[
     asksNobody: modes.includes("dontAsk"),
     belowAuto: modes.includes("auto"),
   }
+}
+
+/** What is decided about a plan that is handed in: it is for a person to approve. */
+export function planExit({ mode, canAsk }: PermissionFacts): { behavior: Behavior; reason: string } {
+  if (mode !== "plan")
+    return { behavior: "deny", reason: "There is no plan mode to leave: go on with the work as the mode allows" }
+  if (canAsk) return { behavior: "ask", reason: "The plan is ready. Once it is approved, plan mode ends" }
+  return { behavior: "deny", reason: "A plan needs a person's approval, and nobody can answer here" }
 }

@@ -9,7 +9,8 @@ import { clip } from "./clip.ts"
 import { uncovered } from "./cover.ts"
 import { textOfSegment, uncoveredParts } from "./cover-command.ts"
 import { type Coverage, hidesFromGuards } from "./coverage.ts"
-import type { DecidedTarget, PermissionCall, RuleSource } from "./decision.ts"
+import type { DecidedTarget, PermissionCall, PermissionFacts, RuleSource } from "./decision.ts"
+import { whatLooksRun } from "./git-plain.ts"
 import { escapePath } from "./path-pattern.ts"
 import { PATH_RULES } from "./refuse.ts"
 import { describeOrigin } from "./rule.ts"
@@ -41,6 +42,17 @@ export function describeTarget(call: PermissionCall, target: Target | undefined)
   return `${target.access === "read" ? "reading" : "writing"} "${clip(target.path)}"`
 }
 
+/** Why a call needs an answer, or gets none. */
+export function noRule(call: PermissionCall, units: readonly Unit[], facts: PermissionFacts): string {
+  return `No rule allows ${describeCall(call)}${ofGit(units, facts)}`
+}
+
+/** A clause for a command of git that would pass in another repository; empty for all others. */
+export function ofGit(units: readonly Unit[], facts: PermissionFacts): string {
+  const runs = whatLooksRun(units, facts)
+  return runs === undefined ? "" : `: git may run a program there that the repository names (${runs})`
+}
+
 /** The flag and the rules that would allow what is not covered: `run again with --allow-run=npm, or add …`. */
 export function howToAllow(units: readonly Unit[], missing: Missing, coverage: Coverage): string {
   const commands = units.filter((unit) => unit.kind === "command")
@@ -60,7 +72,9 @@ export function howToAllow(units: readonly Unit[], missing: Missing, coverage: C
       ? [`add the ${rules.length > 1 ? "rules" : "rule"} ${[...rules, ...more].join(" and ")}`]
       : []),
   ]
-  return parts.length > 0 ? parts.join(", or ") : "no exact rule can allow it; write it as simple commands"
+  if (parts.length === 0) return "no exact rule can allow it; write it as simple commands"
+  const isWarned = whatLooksRun(units, coverage.facts) !== undefined
+  return `${isWarned ? "look at what the repository makes git run; if you want that, " : ""}${parts.join(", or ")}`
 }
 
 /** What nothing covers. */

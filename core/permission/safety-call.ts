@@ -6,8 +6,8 @@
 import type { SafetyCall, SafetyCommand, SafetyPath } from "../safety.ts"
 import type { Tool } from "../tool.ts"
 import type { PermissionCall, PermissionFacts } from "./decision.ts"
+import { surelyReads, whatGitRuns } from "./git-plain.ts"
 import { createPlace, isInside } from "./place.ts"
-import { isReadOnly } from "./read-only.ts"
 import type { Segment } from "./segment.ts"
 import { type PathUnit, pathsOf, unitsOf } from "./unit.ts"
 import { programName } from "./wrapper.ts"
@@ -34,14 +34,16 @@ export function describeForSafety(tool: Tool, call: PermissionCall, facts: Permi
 }
 
 function describeSegment(segment: Segment, facts: PermissionFacts): SafetyCommand {
-  const { words, assignments, opaque, bases } = segment
+  const { words, assignments, bases } = segment
+  const runs = whatGitRuns(segment, facts)
+  const opaque = segment.opaque ?? (runs && `the repository makes git run what nobody has seen: ${runs}`)
   return {
     program: programName(words),
     words: words.map((word) => word.value ?? word.guesses[0] ?? word.raw),
     open: words.flatMap((word, index) => (word.value === undefined || word.glob ? [index] : [])),
     sets: assignments.map(({ name }) => name),
     ...(opaque === undefined ? {} : { opaque }),
-    readOnly: isReadOnly(segment),
+    readOnly: surelyReads(segment, facts),
     inside: bases?.every((base) => standsInside(base, facts)) ?? false,
     bases,
   }

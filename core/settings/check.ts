@@ -59,6 +59,7 @@ export function invalidValue(problem: string, { file, at, path }: Omit<Part, "me
 }
 
 function problemOf(issue: z.core.$ZodIssue): string {
+  if (/, received undefined$/.test(issue.message)) return "it is missing"
   return issue.message
     .replace(/^Invalid (input|option|string): /, "")
     .replace(/^(Too|Unrec)/, (word) => word.toLowerCase())

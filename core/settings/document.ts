@@ -21,12 +21,27 @@ export interface SettingsDocument {
 /** Parses by the file's ending: JSON (comments and trailing commas allowed) or YAML. Throws SETTINGS_FILE_BROKEN. */
 export async function parseDocument(file: string, text: string): Promise<SettingsDocument> {
   const clean = text.startsWith("\uFEFF") ? text.slice(1) : text
+  // Before any parser sees it: one that runs out of stack while it compiles an expression takes the process along.
+  if (isTooDeep(clean)) throw new SousError("SETTINGS_FILE_BROKEN", { file, problem: "it is nested too deeply" })
   try {
     return await (/\.ya?ml$/.test(file) ? parseYaml(file, clean) : parseJson(file, clean))
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new SousError("SETTINGS_FILE_BROKEN", { file, problem: "it is nested too deeply" }, { cause: error })
   }
+}
+
+/** No settings that a person wrote are nested deeper. */
+const MOST_DEPTH = 200
+
+/** By its brackets, those in texts too, or by what a line begins with. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    depth = bracket === "[" || bracket === "{" ? depth + 1 : Math.max(0, depth - 1)
+    if (depth > MOST_DEPTH) return true
+  }
+  return /^[ \t?:-]{800}/m.test(text)
 }
 
 async function parseJson(file: string, text: string): Promise<SettingsDocument> {

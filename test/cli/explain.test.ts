@@ -288,10 +288,14 @@ describe("sous explain --batch", () => {
       ".local/share/sous",
       ".local/share",
       ".local",
+      ".claude/settings.json",
+      ".claude",
     ]
     const standing = [place.home, ...below].map((path, i) => (i === 0 ? path : join(place.home, path)))
     expect(
-      seen.map(([, path]) => path).filter((path) => ![...own, ...standing, "/etc/sous", "/etc"].includes(path)),
+      seen
+        .map(([, path]) => path)
+        .filter((path) => ![...own, ...standing, "/etc/sous", "/etc/claude-code", "/etc"].includes(path)),
     ).toEqual([])
   })
 })

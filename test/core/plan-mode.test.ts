@@ -169,7 +169,7 @@ describe("enterPlanMode()", () => {
 
   const options = { agent: { id: "a", type: "main", depth: 0 }, caller: "model" as const, spend: {} as never }
   const scope = (more: Partial<Parameters<typeof createScope>[1]> = {}): AgentScope =>
-    createScope({ registry: { tools: new Map() }, runId: "r", cwd: "/", childEnv: {} } as never, {
+    createScope({ registry: { tools: new Map() }, runId: "r", cwd: "/", childEnv: {}, barredModes: [] } as never, {
       ...options,
       mode: "acceptEdits",
       signal: new AbortController().signal,

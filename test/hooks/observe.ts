@@ -119,7 +119,7 @@ async function run(row: ObservedCase, { uses, env, cwd, home, loaded, events }: 
     ],
   })
   const kit = await createKit({
-    plugins: [...defaultPlugins, stand],
+    plugins: [...defaultPlugins, { plugin: stand, name: stand.name, from: stand.name, tier: "shipped" }],
     settings: loaded.settings,
     hooks: loaded.hooks.sources,
     projectDir: cwd,

@@ -47,6 +47,7 @@ export const rooms: readonly Room[] = [
     ],
     may: ground,
   },
+  { name: "repositories", holds: ["core/git/"], may: [] },
   { name: "calls", holds: ["core/call.ts", "core/stream.ts", "core/context/budget.ts"], may: ground },
   { name: "command files", holds: ["core/hook-launch.ts"], may: ground },
   { name: "tool input", holds: ["core/tool-input.ts"], may: [...ground, "calls"] },
@@ -109,7 +110,7 @@ export const rooms: readonly Room[] = [
       "core/guard-memory.ts",
       "core/run-",
     ],
-    may: [...acts, "settings", "loop", "agent", "recipe"],
+    may: [...acts, "repositories", "settings", "loop", "agent", "recipe"],
   },
   {
     name: "surface",

@@ -2,7 +2,7 @@
  * The sub-commands of git: which only look, which show the content of files, and by what they run other programs.
  *
  * Source: the manual pages of git 2.47. No row that only looks writes a file, runs a helper that an option names, or talks to
- * another machine; what the configuration of the repository names is trusted in a folder that a person chose.
+ * another machine; what the repository itself makes them run is looked up beside this table (`git-plain.ts`).
  */
 import { look, type Row, row, runner } from "./row.ts"
 
