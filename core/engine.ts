@@ -38,8 +38,8 @@ export interface Engine {
   /** What the permission layer knows about folders. */
   places: Pick<
     PermissionFacts,
-    "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit" | "gitRuns"
-  >
+    "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit"
+  > & { openGitRuns(): Promise<NonNullable<PermissionFacts["gitRuns"]>> }
   /** The whole environment; only models read it. */
   env: Readonly<Record<string, string | undefined>>
   /** The environment for child processes. */

@@ -72,6 +72,7 @@ export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): 
   const { engine } = scope
   const call = await createCall(tool, input, scope.cwd)
   const { mode, asksNobody, belowAuto } = combinedMode(scope)
+  const gitRuns = call.targets.some(({ kind }) => kind === "command") ? await engine.places.openGitRuns() : undefined
   const facts: PermissionFacts = {
     aborted: scope.signal.aborted,
     mode,
@@ -82,6 +83,7 @@ export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): 
     paths: await resolveCall(call, scope.cwd, { home: engine.places.home }),
     canAsk: engine.canAsk && !asksNobody,
     filtersReads: true,
+    ...(gitRuns && { gitRuns }),
   }
   const grants = engine.grants.of(granteeOf(scope))
   return { decision: decide(call, engine.rules, facts, { grants, filters: scope.filters }), call, facts }

@@ -45,6 +45,7 @@ export async function explainInKit(kit: KitParts, call: ExplainedCall, options: 
     mode: chosen.mode,
     ...places,
     readRoots: [],
+    gitRuns: await places.openGitRuns(),
     canAsk: !call.headless,
   }
   const subject = tool ? await createCall(tool, call.input, places.cwd) : createForeignCall(call.tool, call.input)

@@ -8,20 +8,20 @@ import { realpath } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { createGitRuns } from "./git/runs.ts"
 import type { KitParts } from "./kit.ts"
 import type { PermissionFacts } from "./permission/decision.ts"
+import { once } from "./permission/specifier.ts"
 import { dataFolderFor } from "./session/store.ts"
 import { resolveWritten, scopeFolders } from "./settings/scopes.ts"
 
 /** What the permission layer knows about folders, for the whole run. */
 export type RunPlaces = Pick<PermissionFacts, "roots" | "home"> &
-  Required<
-    Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit" | "gitRuns">
-  > & {
+  Required<Pick<PermissionFacts, "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit">> & {
     cwd: string
     /** The project that `cwd` lies in: what `/x` in a rule of its settings starts from. */
     project?: string
+    /** For `gitRuns` of the facts about a call: loads what looks, once. */
+    openGitRuns(): Promise<NonNullable<PermissionFacts["gitRuns"]>>
     /** What is odd about them, one sentence each. */
     warnings: readonly string[]
   }
@@ -54,7 +54,10 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
     configures: await Promise.all(configures.map(real)),
     hookFiles: await hookFiles(kit, { cwd, home }),
     ...(root === undefined ? {} : { project: root }),
-    gitRuns: createGitRuns({ home, gitDir: options.env.GIT_DIR }),
+    openGitRuns: once(async () => {
+      const { createGitRuns } = await import("./git/runs.ts")
+      return createGitRuns({ home, gitDir: options.env.GIT_DIR })
+    }),
     toolkit: await real(toolkitFolder(fileURLToPath(import.meta.url))),
     warnings: missing.map(({ value }) => `The further folder "${value}" is left out: there is no such folder`),
   }

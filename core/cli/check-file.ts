@@ -49,11 +49,17 @@ export async function checkFile(file: string, ground: FileGround): Promise<FileC
     const { text, document, fault } = await openFile(file)
     const kind = kindOf(file, document?.value, { user: ground.user })
     as = describeKind(kind)
-    if (fault !== undefined && kind.kind !== "recipe") return failed(fault, file, as)
+    if (fault !== undefined && !mayBeRecipe(file, kind, fault)) return failed(fault, file, as)
     return { ...NOTHING, as, ...(await checkKind(file, { kind, text, document, ground })) }
   } catch (error) {
     return failed(error, file, as)
   }
+}
+
+/** A recipe's own reader says more of YAML that is broken, and of a file that is not there; what is no file nobody reads. */
+function mayBeRecipe(file: string, { kind }: FileKind, fault: unknown): boolean {
+  if (kind !== "recipe" || !isSousError(fault) || /\.(?:jsonc?|example)$/.test(file)) return false
+  return fault.code === "SETTINGS_FILE_BROKEN" || (fault.details as { reason?: unknown }).reason === "ENOENT"
 }
 
 function failed(error: unknown, file: string, as: string): FileCheck {

@@ -1,6 +1,7 @@
 /**
  * What `sous check` takes a file for, and what it finds in settings, hooks and files of other programs.
  */
+import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -71,6 +72,15 @@ describe("checkFile() takes", () => {
       expect.stringMatching(/^error 1 : nothing tells/),
     ])
     expect((await checkFile(join(folder, "gone.json"), ground)).findings).toMatchObject([{ level: "error" }])
+  })
+
+  it("a pipe and a device for what cannot be read, and waits for neither", async () => {
+    const pipe = join(folder, "pipe.yaml")
+    execFileSync("mkfifo", [pipe])
+    for (const file of [pipe, "/dev/zero"])
+      expect((await checkFile(file, ground)).findings).toMatchObject([
+        { level: "error", code: "SETTINGS_FILE_UNREADABLE" },
+      ])
   })
 
   it("a folder for a pack", async () => {
