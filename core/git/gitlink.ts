@@ -6,8 +6,10 @@
 
 /** What one index says. */
 export interface IndexLinks {
-  /** Relative to the top of the working tree. */
+  /** Repositories, relative to the top of the working tree. */
   paths: readonly string[]
+  /** Folders outside of a sparse tree, which stand for all that is in them. */
+  folders: readonly string[]
   /** The name of the file beside it that holds the rest of its entries. */
   shared?: string
 }
@@ -16,6 +18,7 @@ export interface IndexLinks {
 const BEFORE_SUM = 40
 const MODE_AT = 24
 const GITLINK = 0xe000
+const FOLDER = 0x4000
 /** One more pair of bytes stands before the name. */
 const EXTENDED = 0x4000
 
@@ -24,7 +27,7 @@ export function readGitlinks(index: Buffer, sumBytes: number): IndexLinks | unde
   if (index.length < 12 + sumBytes || index.toString("latin1", 0, 4) !== "DIRC") return undefined
   const version = index.readUInt32BE(4)
   if (version < 2 || version > 4) return undefined
-  const paths: string[] = []
+  const found = { paths: [] as string[], folders: [] as string[] }
   const end = index.length - sumBytes
   let last: Buffer = Buffer.alloc(0)
   let at = 12
@@ -35,14 +38,15 @@ export function readGitlinks(index: Buffer, sumBytes: number): IndexLinks | unde
     const named = version === 4 ? unpackName(index, nameAt, last) : plainName(index, nameAt)
     if (named === undefined || named.end > end) return undefined
     last = named.name
-    if ((index.readUInt32BE(at + MODE_AT) & 0xf000) === GITLINK) {
+    const mode = index.readUInt32BE(at + MODE_AT) & 0xf000
+    if (mode === GITLINK || mode === FOLDER) {
       // Without a name it stands for an entry of the shared file, and nobody here looks which.
       if (last.length === 0) return undefined
-      paths.push(last.toString("utf8"))
+      found[mode === GITLINK ? "paths" : "folders"].push(last.toString("utf8"))
     }
     at = version === 4 ? named.end + 1 : at + ((named.end - at + 8) & ~7)
   }
-  return withShared(index, { from: at, end, sumBytes, paths })
+  return withShared(index, { from: at, end, sumBytes, found })
 }
 
 interface Name {
@@ -73,7 +77,7 @@ function unpackName(index: Buffer, from: number, last: Buffer): Name | undefined
 /** Looks among what follows the entries for the link to a shared index. */
 function withShared(
   index: Buffer,
-  { from, end, sumBytes, paths }: { from: number; end: number; sumBytes: number; paths: string[] },
+  { from, end, sumBytes, found }: { from: number; end: number; sumBytes: number; found: IndexLinks },
 ): IndexLinks | undefined {
   let at = from
   while (at + 8 <= end) {
@@ -81,9 +85,9 @@ function withShared(
     if (index.toString("latin1", at, at + 4) === "link") {
       const sum = index.toString("hex", at + 8, at + 8 + Math.min(size, sumBytes))
       if (sum.length !== sumBytes * 2) return undefined
-      return /^0+$/.test(sum) ? { paths } : { paths, shared: `sharedindex.${sum}` }
+      return /^0+$/.test(sum) ? found : { ...found, shared: `sharedindex.${sum}` }
     }
     at += 8 + size
   }
-  return at === end ? { paths } : undefined
+  return at === end ? found : undefined
 }

@@ -3,8 +3,8 @@
  *
  * Source: setup.c of git 2.47. Invariant: the one that git takes is among them; what may be none after all only adds one.
  */
-import { accessSync, constants, lstatSync, readlinkSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync } from "node:fs"
+import { dirname, isAbsolute, join } from "node:path"
 import { createFileMemory, statOf, UNREADABLE } from "./file-memory.ts"
 
 /** Absolute paths. */
@@ -49,7 +49,22 @@ export function repositoryIn(folder: string): Repository | undefined {
 /** By its own folder. */
 export function createRepository(gitDir: string, workTree: string | undefined): Repository {
   const common = readLine(join(gitDir, "commondir"))
-  return { gitDir, commonDir: typeof common === "string" ? resolve(gitDir, common) : gitDir, workTree }
+  return { gitDir, commonDir: typeof common === "string" ? follow(gitDir, common) : gitDir, workTree }
+}
+
+/** A path from a folder as the system goes it: `..` goes up from where a link led. */
+export function follow(folder: string, path: string): string {
+  const raw = joined(folder, path)
+  try {
+    return realpathSync.native(raw)
+  } catch {
+    return raw
+  }
+}
+
+/** The same with no link followed yet. */
+export function joined(folder: string, path: string): string {
+  return isAbsolute(path) ? path : `${folder}/${path}`
 }
 
 const readLine = createFileMemory((bytes) => bytes.toString("utf8").replace(/[\r\n]+$/, ""), 2 ** 20)
@@ -57,7 +72,7 @@ const readLine = createFileMemory((bytes) => bytes.toString("utf8").replace(/[\r
 /** `gitdir: ../.git/worktrees/x`, relative to where the file lies. */
 function linkedFolder(path: string): string | undefined {
   const text = readLine(path)
-  return typeof text === "string" && text.startsWith("gitdir: ") ? resolve(dirname(path), text.slice(8)) : undefined
+  return typeof text === "string" && text.startsWith("gitdir: ") ? follow(dirname(path), text.slice(8)) : undefined
 }
 
 /** git looks no further where it finds these three. */

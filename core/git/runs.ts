@@ -5,12 +5,12 @@
  * looked at. Nothing is written, no program is started.
  */
 import { realpathSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { isHarmless } from "./config-key.ts"
 import { type ConfigEntry, parseConfig } from "./config-text.ts"
 import { createFileMemory, statOf, UNREADABLE } from "./file-memory.ts"
 import { type IndexLinks, readGitlinks } from "./gitlink.ts"
-import { createRepository, findRepositories, type Repository, repositoryIn } from "./repository.ts"
+import { createRepository, findRepositories, follow, joined, type Repository, repositoryIn } from "./repository.ts"
 
 /** What the answers depend on beside the disk. */
 export interface GitRunsOptions {
@@ -45,7 +45,7 @@ interface Search {
 export function createGitRuns(options: GitRunsOptions): GitRuns {
   return (folder) => {
     const search: Search = { folder, options, seen: new Set() }
-    const named = options.gitDir ? [createRepository(resolve(folder, options.gitDir), folder)] : []
+    const named = options.gitDir ? [createRepository(follow(folder, options.gitDir), folder)] : []
     return firstOf([...named, ...findRepositories(folder)], (one) => runsOfRepository(one, search))
   }
 }
@@ -60,6 +60,7 @@ function firstOf<T>(items: Iterable<T>, find: (item: T) => string | undefined): 
 
 function runsOfRepository(repository: Repository, search: Search): string | undefined {
   const { gitDir, commonDir } = repository
+  if (isMisread(`${search.folder}${gitDir}${commonDir}`)) return UNSAYABLE
   const key = `${gitDir}\n${repository.workTree}`
   if (search.seen.has(key)) return undefined
   search.seen.add(key)
@@ -103,12 +104,12 @@ function runsOfEntry(entry: ConfigEntry, file: string, reading: Reading): string
     case "include.path":
     case "includeif.path":
       if (path === undefined) break
-      return runsOfFile(resolve(dirname(file), path), { repository, search, depth: depth + 1 })
+      return runsOfFile(joined(dirname(file), path), { repository, search, depth: depth + 1 })
     case "core.hookspath":
       if (path === undefined) break
-      return hookIn(resolve(workTree ?? gitDir, path), search)
+      return hookIn(joined(workTree ?? gitDir, path), search)
     case "core.worktree":
-      if (path !== undefined && workTree !== undefined && isSame(resolve(gitDir, path), workTree)) return undefined
+      if (path !== undefined && workTree !== undefined && isSame(joined(gitDir, path), workTree)) return undefined
   }
   return `"${nameOf(entry)}" in ${shown(file, search)}`
 }
@@ -117,8 +118,15 @@ function runsOfEntry(entry: ConfigEntry, file: string, reading: Reading): string
 function pathOf({ value }: ConfigEntry, { home }: GitRunsOptions): string | undefined {
   if (!value) return undefined
   const path = Buffer.from(value, "latin1").toString("utf8")
-  if (path.includes("\ufffd") || /^(?:~[^/]|%\(|:\()/.test(path)) return undefined
+  if (isMisread(path) || /^(?:~[^/]|%\(|:\()/.test(path)) return undefined
   return /^~(?:\/|$)/.test(path) ? join(home, path.slice(1)) : path
+}
+
+const UNSAYABLE = "a path that cannot be read"
+
+/** It holds bytes that are no text, so that it would lead elsewhere than for git. */
+function isMisread(path: string): boolean {
+  return path.includes("\ufffd")
 }
 
 function isSame(one: string, other: string): boolean {
@@ -136,7 +144,7 @@ function nameOf({ section, sub, key }: ConfigEntry): string {
 }
 
 function hookIn(folder: string, search: Search): string | undefined {
-  const file = join(folder, HOOK)
+  const file = `${folder}/${HOOK}`
   const entry = statOf(file)
   if (entry === undefined) return undefined
   if (entry !== UNREADABLE && (!entry.isFile() || (entry.mode & 0o111) === 0)) return undefined
@@ -157,10 +165,15 @@ function runsOfIndex(repository: Repository, search: Search): string | undefined
   const shared = typeof own === "object" && own.shared ? read(join(gitDir, own.shared)) : undefined
   if (own === UNREADABLE || shared === UNREADABLE)
     return `${shown(join(gitDir, "index"), search)}, which cannot be read`
-  const paths = [own, shared].flatMap((links: IndexLinks | undefined) => links?.paths ?? [])
-  return firstOf(paths, (path) => {
-    const inner = repositoryIn(join(workTree, path))
-    return inner && runsOfRepository(inner, search)
+  return firstOf([own, shared], (links: IndexLinks | undefined) => {
+    // What a folder holds that stands for itself is only known to git; as a rule it is not on the disk.
+    const isOpen = links?.folders.some((path) => isMisread(path) || statOf(joined(workTree, path)) !== undefined)
+    if (isOpen) return `${shown(join(gitDir, "index"), search)}, which cannot be read`
+    return firstOf(links?.paths ?? [], (path) => {
+      if (isMisread(path)) return UNSAYABLE
+      const inner = repositoryIn(follow(workTree, path))
+      return inner && runsOfRepository(inner, search)
+    })
   })
 }
 

@@ -15,12 +15,12 @@ import {
 } from "./coverage.ts"
 import type { PermissionFacts, RuleSource } from "./decision.ts"
 import { coversByMode } from "./edit-command.ts"
-import { surelyReads } from "./git-plain.ts"
+import { whatGitRuns } from "./git-plain.ts"
 import { cutPath } from "./path-pattern.ts"
 import { isBelow, readableFolders } from "./place.ts"
 import type { Effect } from "./program/option-set.ts"
 import { isGit, programOf } from "./program/table.ts"
-import { feedsWords, onlyLists, opensFolders, setsHarmlessly } from "./read-only.ts"
+import { feedsWords, isReadOnly, onlyLists, opensFolders, setsHarmlessly } from "./read-only.ts"
 import { namesOf } from "./refuse.ts"
 import type { Segment } from "./segment.ts"
 import type { ShellWord } from "./shell-word.ts"
@@ -134,10 +134,10 @@ function allCovered(parts: readonly (Covered | undefined)[]): Covered | undefine
 /** A read-only command in the working folders, on files in them or on files that a rule lets it read. */
 function coverPlainly(segment: Segment, coverage: SegmentCoverage): Covered | undefined {
   const { facts, unit } = coverage
-  if (!basesInside(segment, facts, readableFolders(facts))) return undefined
+  if (!isReadOnly(segment) || !basesInside(segment, facts, readableFolders(facts))) return undefined
   // A folder that nobody chose may become anybody's repository.
   if (isGit(programOf(segment.words)) && !segment.bases?.every((base) => facts.roots.includes(base))) return undefined
-  if (!surelyReads(segment, facts)) return undefined
+  if (whatGitRuns(segment, facts) !== undefined) return undefined
   const named = (unit.bySegment.get(segment) ?? []).filter(({ from }) => from === "operand")
   const paths = onlyLists(segment) ? named.map((path) => (path.listed ? { ...path, exact: true } : path)) : named
   if (hidesFromGuards(paths, coverage)) return undefined

@@ -214,8 +214,8 @@ function filters({ call, units, filters: lists, coverage, rules }: Subject): Mat
 function plan({ call, units, facts }: Subject): Match | undefined {
   if (call.leavesPlan) return planExit(facts)
   if (facts.mode !== "plan" || isReadOnlyCall(call, units, facts)) return undefined
-  const why = `is not read-only${ofGit(units, facts)}`
-  const reason = `This is plan mode, and ${describeCall(call)} ${why}. Look around, then put the change into the plan`
+  const segments = units.flatMap((unit) => (unit.kind === "command" ? unit.analysis.segments : []))
+  const reason = `This is plan mode, and ${describeCall(call)} is not read-only${ofGit(segments, facts)}. Look around, then put the change into the plan`
   return { behavior: "deny", reason }
 }
 
@@ -284,16 +284,17 @@ function mode({ call, units, facts, coverage }: Subject): Match | undefined {
     return { behavior: "ask", reason: `The mode auto leaves ${describeCall(call)} to the safety classifier` }
   }
   if (facts.mode !== "dontAsk") return undefined
-  const mend = howToAllow(units, findMissing(units, coverage), coverage)
-  return { behavior: "deny", mend, reason: `${noRule(call, units, facts)}, and the mode dontAsk asks nobody: ${mend}` }
+  const missing = findMissing(units, coverage)
+  const mend = howToAllow(units, missing, coverage)
+  return { behavior: "deny", mend, reason: `${noRule(missing, coverage)}, and the mode dontAsk asks nobody: ${mend}` }
 }
 
-function approval({ call, units, facts, coverage }: Subject): Match {
+function approval({ units, facts, coverage }: Subject): Match {
   const missing = findMissing(units, coverage)
   const mend = howToAllow(units, missing, coverage)
   const target = firstUncovered(missing)
   const where = target ? { target } : {}
-  const why = noRule(call, units, facts)
+  const why = noRule(missing, coverage)
   if (facts.canAsk) return { behavior: "ask", mend, reason: why, ...where }
   return { behavior: "deny", mend, reason: `${why}, and nobody can answer here: ${mend}`, ...where }
 }

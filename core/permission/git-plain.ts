@@ -6,8 +6,7 @@
 import type { PermissionFacts } from "./decision.ts"
 import { isGit, programOf } from "./program/table.ts"
 import { isReadOnly } from "./read-only.ts"
-import type { Segment } from "./segment.ts"
-import type { Unit } from "./unit.ts"
+import { flatten, type Segment } from "./segment.ts"
 
 /** One call is judged by one look at its folders. */
 const looked = new WeakMap<PermissionFacts, Map<string, string | undefined>>()
@@ -30,11 +29,10 @@ export function whatGitRuns({ words, bases }: Segment, facts: PermissionFacts): 
   return undefined
 }
 
-/** The first thing that turns a command of the call which only looks into one that is asked about. */
-export function whatLooksRun(units: readonly Unit[], facts: PermissionFacts): string | undefined {
+/** The first thing that keeps one of the commands, or one that they run in turn, from being a plain look. */
+export function whatLooksRun(segments: readonly Segment[], facts: PermissionFacts): string | undefined {
   if (facts.gitRuns === undefined) return undefined
-  const segments = units.flatMap((unit) => (unit.kind === "command" ? unit.analysis.all : []))
-  return segments
+  return flatten(segments)
     .filter(isReadOnly)
     .map((segment) => whatGitRuns(segment, facts))
     .find(Boolean)

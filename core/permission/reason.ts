@@ -14,6 +14,7 @@ import { whatLooksRun } from "./git-plain.ts"
 import { escapePath } from "./path-pattern.ts"
 import { PATH_RULES } from "./refuse.ts"
 import { describeOrigin } from "./rule.ts"
+import type { Segment } from "./segment.ts"
 import { type CommandUnit, type PathUnit, targetOfPath, targetOfSegment, type Unit } from "./unit.ts"
 import { escapeWildcard } from "./wildcard.ts"
 
@@ -43,13 +44,17 @@ export function describeTarget(call: PermissionCall, target: Target | undefined)
 }
 
 /** Why a call needs an answer, or gets none. */
-export function noRule(call: PermissionCall, units: readonly Unit[], facts: PermissionFacts): string {
-  return `No rule allows ${describeCall(call)}${ofGit(units, facts)}`
+export function noRule(missing: Missing, { call, facts }: Coverage): string {
+  return `No rule allows ${describeCall(call)}${ofGit(segmentsOf(missing), facts)}`
 }
 
-/** A clause for a command of git that would pass in another repository; empty for all others. */
-export function ofGit(units: readonly Unit[], facts: PermissionFacts): string {
-  const runs = whatLooksRun(units, facts)
+function segmentsOf({ parts }: Missing): Segment[] {
+  return [...parts.values()].flatMap(({ segments }) => segments)
+}
+
+/** A clause for commands of git that would pass in another repository; empty for all others. */
+export function ofGit(segments: readonly Segment[], facts: PermissionFacts): string {
+  const runs = whatLooksRun(segments, facts)
   return runs === undefined ? "" : `: git may run a program there that the repository names (${runs})`
 }
 
@@ -73,7 +78,7 @@ export function howToAllow(units: readonly Unit[], missing: Missing, coverage: C
       : []),
   ]
   if (parts.length === 0) return "no exact rule can allow it; write it as simple commands"
-  const isWarned = whatLooksRun(units, coverage.facts) !== undefined
+  const isWarned = whatLooksRun(segmentsOf(missing), coverage.facts) !== undefined
   return `${isWarned ? "look at what the repository makes git run; if you want that, " : ""}${parts.join(", or ")}`
 }
 

@@ -1,6 +1,7 @@
 /**
  * `sous explain` from outside: what it prints about a call, and the answers of a batch.
  */
+import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync, symlinkSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -65,6 +66,23 @@ describe("sous explain", () => {
       expect((await place.run(["explain", "Read", "secret.txt"], { cwd })).stdout).toMatch(/^allow /)
     },
   )
+
+  it("says what git would run, and how it is allowed all the same", async () => {
+    execFileSync("git", ["init", "-q"], { cwd: place.project })
+    const explain = async (...args: string[]) => (await place.run(["explain", "Bash", "git status", ...args])).stdout
+    expect(await explain()).toMatch(/^allow /)
+    execFileSync("git", ["config", "core.fsmonitor", "./evil.sh"], { cwd: place.project })
+    const names = `git may run a program there that the repository names ("core.fsmonitor" in ".git/config")`
+    expect(await explain()).toMatch(/^ask /)
+    expect(await explain()).toContain(`  because      No rule allows the command "git status": ${names}\n`)
+    expect(await explain()).toMatch(
+      / {2}to allow it {2}look at what .*, run again with --allow-run=git, or add the rule "Bash\(git status\)"\n/,
+    )
+    expect(await explain("--headless")).toMatch(/^deny /)
+    expect(await explain("--mode", "plan")).toMatch(/^deny .*\n.*is not read-only: git may run/)
+    expect(await explain("--allow-run=git")).toMatch(/^allow /)
+    expect(await explain("--allowed-tools", "Bash(git status)")).toMatch(/^allow /)
+  })
 
   it("prints JSON for machines", async () => {
     place.put("project/.sous/settings.json", SETTINGS)

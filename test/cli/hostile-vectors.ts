@@ -314,6 +314,7 @@ function loaderRows(): Vector[] {
           execFileSync("chmod", ["+x", join(project, `.git/evil-hooks/${hook}`)])
         }
       },
+      command: "git status",
     },
   ]
 }
