@@ -51,16 +51,17 @@ async function measureDecide() {
     home,
   })
   const facts = { aborted: false, mode: "default", cwd, home, roots: [cwd], readRoots: [], canAsk: true }
-  const decideOne = (text, paths) => decide(createCall(shell, { command: text }, cwd), rules, { ...facts, paths })
+  const decideOne = async (text, paths) =>
+    decide(await createCall(shell, { command: text }, cwd), rules, { ...facts, paths })
   const lookUp = async (text) => await resolveTargets([{ kind: "command", text }], cwd, { home })
   const paths = await lookUp(command("x"))
-  const time = (name, from) => {
+  const time = async (name, from) => {
     const started = performance.now()
-    for (let i = 0; i < DECISIONS; i++) decideOne(command(name(from + i)), paths)
+    for (let i = 0; i < DECISIONS; i++) await decideOne(command(name(from + i)), paths)
     return ((performance.now() - started) / DECISIONS) * 1000
   }
-  for (let i = 0; i < 3; i++) time(() => "x", 0)
-  return { known: time(() => "x", 0), fresh: time((i) => `name${i}`, 0) }
+  for (let i = 0; i < 3; i++) await time(() => "x", 0)
+  return { known: await time(() => "x", 0), fresh: await time((i) => `name${i}`, 0) }
 }
 
 /** What decides is no part of the public surface, so it is bundled for this. */
