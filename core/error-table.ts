@@ -352,6 +352,10 @@ export const ERRORS = {
     message: `Cannot find plugin "${d.plugin}" from "${d.base}": ${d.reason}`,
     mend: d.near ? `write "${d.near}"` : `correct its path, or install the package "${d.plugin}" there`,
   })),
+  PLUGIN_FILE_GONE: entry((d: { file: string; isThere: boolean }) => ({
+    message: d.isThere ? `"${d.file}" is no plugin any more` : `The plugin file "${d.file}" is gone`,
+    mend: `put ${d.file} back as it was`,
+  })),
   MODEL_NOT_CONFIGURED: entry((_: Record<never, never>) => ({
     message: `No model is configured, and the environment holds no key for one`,
     mend: [

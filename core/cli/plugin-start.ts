@@ -3,8 +3,11 @@
  *
  * Invariant: code of a plugin runs here or in a process of its own, as its settings say, and nowhere else.
  */
+import { existsSync } from "node:fs"
 import type { Plugin, PluginEntry } from "../plugin.ts"
 import { loadModule } from "../recipe/load.ts"
+import { guardsFile } from "../session/guard-file.ts"
+import { stateFolderFor } from "../session/store.ts"
 import type { LoadPluginFile } from "../settings/plugin-file.ts"
 import { pluginPathsIn } from "../settings/plugin-folder.ts"
 import type { Session } from "./session.ts"
@@ -13,7 +16,14 @@ import type { Session } from "./session.ts"
 export async function openEntries(session: Session): Promise<PluginEntry[]> {
   const { host } = session
   const [shipped, own] = await Promise.all([host.shippedPlugins(), hasOwn(session) ? openOwn(session) : []])
-  return [...shipped.map(shippedEntry), ...own]
+  return [...shipped.map(shippedEntry), ...own, ...(await goneFrom(session, own))]
+}
+
+/** Guards that lay in a folder of plugins. */
+async function goneFrom({ host, home, loaded }: Session, own: readonly PluginEntry[]): Promise<PluginEntry[]> {
+  const state = stateFolderFor(host.env, home)
+  if (!existsSync(guardsFile(state))) return []
+  return await (await import("./plugin-gone.ts")).goneGuards(state, loaded, own)
 }
 
 /** False for a start that has none but the shipped ones: it loads no code for others. */

@@ -139,6 +139,35 @@ describe("a guard that does not load", () => {
     expect((await prompt()).code).toBe(0)
   })
 
+  test.each([
+    ["this person", `${OWN}/plugins/guard.ts`],
+    ["the project", "project/.sous/plugins/guard.ts"],
+    ["this person, as a folder", `${OWN}/plugins/guard/index.ts`],
+  ])("stops the run when it is gone from the plugins folder of %s", async (_whose, path) => {
+    const file = place.put(path, GUARD)
+    expect((await prompt("--trust")).code).toBe(0)
+    rmSync(file)
+    for (const args of [[], ["--trust"]]) {
+      const { code, stdout, stderr } = await prompt(...args)
+      expect([code, stdout]).toEqual([2, ""])
+      expect(stderr).toContain(`The plugin file "${file}" is gone\n  mend  put ${file} back as it was; or, `)
+    }
+    expect(await listed()).toMatchObject([{ name: "guard", ok: false, fatal: true, code: "PLUGIN_GUARD_MISSING" }])
+    place.put(path, GUARD)
+    expect((await prompt("--trust")).code).toBe(0)
+    rmSync(file)
+    expect((await place.run(["plugins", "forget", "guard"])).code).toBe(0)
+    expect((await prompt()).code).toBe(0)
+  })
+
+  test("may get another file", async () => {
+    const file = place.put(`${OWN}/plugins/guard.ts`, GUARD)
+    await prompt()
+    rmSync(file)
+    place.put(`${OWN}/plugins/house.ts`, GUARD)
+    expect((await prompt()).code).toBe(0)
+  })
+
   test("is shown by sous plugins, and no run can make it forgotten", async () => {
     const file = place.put(`${OWN}/plugins/guard.ts`, GUARD)
     await prompt()
