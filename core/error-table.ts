@@ -135,9 +135,9 @@ export const ERRORS = {
     message: `Unknown setting "${d.key}" at ${d.file}:${placeOf(d)}`,
     mend: d.mend,
   })),
-  SETTINGS_VALUE_INVALID: entry((d: { file: string; key: string; problem: string } & Place) => ({
-    message: `Setting "${d.key}" at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
-    mend: `correct ${d.file}:${placeOf(d)}`,
+  SETTINGS_VALUE_INVALID: entry((d: { file: string; key: string; problem: string; mend?: string } & Place) => ({
+    message: `${d.key === "" ? "The whole file" : `Setting "${d.key}"`} at ${d.file}:${placeOf(d)} is wrong: ${d.problem}`,
+    mend: d.mend ?? `correct ${d.file}:${placeOf(d)}`,
   })),
   SETTINGS_NAME_UNKNOWN: entry((d: { name: string; mend: string }) => ({
     message: `There is no setting "${d.name}"`,
@@ -350,7 +350,11 @@ export const ERRORS = {
   })),
   PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string; reason: string; near?: string | undefined }) => ({
     message: `Cannot find plugin "${d.plugin}" from "${d.base}": ${d.reason}`,
-    mend: d.near ? `write "${d.near}"` : `correct its path, or install the package "${d.plugin}" there`,
+    mend: d.near
+      ? `write "${d.near}"`
+      : /^(?:[.~/]|file:)/.test(d.plugin)
+        ? "correct its path"
+        : `correct its path, or install the package "${d.plugin}" there`,
   })),
   PLUGIN_FILE_GONE: entry((d: { file: string; isThere: boolean }) => ({
     message: d.isThere ? `"${d.file}" is no plugin any more` : `The plugin file "${d.file}" is gone`,

@@ -170,7 +170,8 @@ function besideSettings(folders: ScopeFolders): Finding[] {
     if (folder === undefined) return []
     const isClaude = folder === claude.project || folder === claude.user || folder === claude.managed
     const present = namesIn(folder)
-      .filter((name) => /^(?:managed-)?settings(?:\.local)?\.\w/.test(name))
+      // The schema that "sous init" writes is for editors.
+      .filter((name) => /^(?:managed-)?settings(?:\.local)?\.(?!schema\.json$)\w/.test(name))
       .sort()
     return present.flatMap((name) => {
       const reason = whyNotRead(name, present, isClaude)

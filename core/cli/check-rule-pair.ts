@@ -11,7 +11,9 @@ import { clip, type RuleFinding, type RuleGround, type RuleView, runsAnything } 
 /** Looks at all rules of a place. */
 export async function pairFindings(views: readonly RuleView[], ground: RuleGround): Promise<RuleFinding[]> {
   const plain = views.filter(({ source }) => !source.ordered).slice(0, MOST_RULES)
-  return [...twice(plain), ...(await covered(plain, ground)), ...dead(plain)]
+  // One that a pack or a plugin brings stands in no file where somebody could remove it.
+  const placed = plain.filter(({ place }) => place.file !== "")
+  return [...twice(placed), ...(await covered(placed, ground)), ...dead(plain)]
 }
 
 /** Each is held against each other, so that beyond some thousands nobody would wait. */

@@ -52,7 +52,7 @@ export async function checkSettingsFile(given: SettingsFile): Promise<SettingsFi
   const nothing: SettingsFindings = { findings: [], rules: [], hooks: [], variables: [], keys: new Map() }
   const { file, text, form } = given
   try {
-    const document = await parseDocument(/\.ya?ml$/.test(file) ? file : `${file}.json`, text)
+    const document = await parseDocument(file, text)
     if (!isFields(document.value)) {
       const place = placeIn(file, document.at, [])
       return {

@@ -60,18 +60,19 @@ async function lookAt(kit: Kit, session: Session) {
   const findings = [
     ...known.plugins.flatMap(pluginFindings),
     // What is odd about a rule is told with its place.
-    ...warnings.filter((warning) => !/^The (?:allow|ask|deny) rule "/.test(warning)).map(plain),
+    ...warnings.filter((warning) => !/^The (?:allow|ask|deny) rules? "/.test(warning)).map(plain),
     ...(fault === undefined ? [] : [findingOf(fault, "")]),
   ]
   const isPartial = known.plugins.some(({ ok }) => !ok)
   return { tools, agents: known.agents, isPartial, rules: rules.filter(({ file }) => file === undefined), findings }
 }
 
-function pluginFindings({ ok, error, from, name }: PluginReport): Finding[] {
+function pluginFindings({ ok, error, from, name, mend = "", code }: PluginReport): Finding[] {
   if (ok) return []
   const file = /[\\/]/.test(from) ? from : ""
   const problem = `Plugin left out: ${error ?? "it did not load"}`
-  return [{ level: "error", file, line: 1, column: 1, what: file === "" ? `plugin "${name}"` : "", problem, mend: "" }]
+  const what = file === "" ? `plugin "${name}"` : ""
+  return [{ level: "error", file, line: 1, column: 1, what, problem, mend, ...(code === undefined ? {} : { code }) }]
 }
 
 /** Hooks of packs and of settings that are code. */
@@ -91,7 +92,9 @@ function settingsFindings({ warnings, trust, folders }: LoadedSettings): Finding
 /** What is known from the files themselves, and from what is known of trust. */
 function isTold(warning: string): boolean {
   return (
-    /^".*?" at .*?:\d+:\d+ /.test(warning) || /^".*?" is not read: /.test(warning) || /^Left out, since /.test(warning)
+    /^".*?" at .*?:\d+:\d+ /.test(warning) ||
+    /^".*?" is not read: /.test(warning) ||
+    /^(?:Left out, since|This project is not any more what) /.test(warning)
   )
 }
 

@@ -101,7 +101,7 @@ async function createProgram(chosen: Chosen): Promise<Command> {
   const create = (name: CommandName) => {
     const { args, usage, sentence } = COMMANDS[name]
     const command = new Command(name === "prompt" ? "sous" : name).description(sentence).argument(args).usage(usage)
-    command.configureHelp({ subcommandTerm: (one) => `${one.name()} ${one.usage()}` })
+    command.configureHelp({ subcommandTerm: termOf })
     command
       .exitOverride()
       .helpOption(false)
@@ -118,6 +118,12 @@ async function createProgram(chosen: Chosen): Promise<Command> {
   const program = create("prompt").enablePositionalOptions()
   for (const name of Object.keys(COMMANDS) as CommandName[]) if (name !== "prompt") program.addCommand(create(name))
   return program
+}
+
+/** What stands before a command's sentence in the list of them: its first way to be used, and no more. */
+function termOf(command: Command): string {
+  const [first = ""] = command.usage().split("\n")
+  return `${command.name()} ${first.replace(/ ?\[flags\]$/, "")}`.trimEnd()
 }
 
 function nameOf(command: Command): CommandName {

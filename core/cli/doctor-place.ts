@@ -132,7 +132,7 @@ export async function findHooks(place: DoctorPlace): Promise<DoctorRow[]> {
 export async function findPlugins(place: DoctorPlace): Promise<DoctorRow[]> {
   const { findings, loaded, isPartial } = await lookAt(place).start
   const out = findings.filter(({ problem }) => problem.startsWith("Plugin left out"))
-  const broken = findings.filter(({ code = "" }) => code.startsWith("PLUGIN_"))
+  const broken = findings.filter((one) => one.code?.startsWith("PLUGIN_") && !out.includes(one))
   if (out.length + broken.length > 0) return [...out, ...broken].map(faultRow)
   if (loaded === undefined)
     return [{ level: "warning", state: "not looked at, for the settings cannot be read", mend: "" }]

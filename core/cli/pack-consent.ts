@@ -47,7 +47,10 @@ export async function askFor(
   }
   for (const one of lines) host.tell(one)
   const hint = "what it brings counts as it is now; a changed byte, and it is not loaded"
-  return await asker.confirm({ text: question, hint, yes: "agreed", no: "left as it was" }, host.signal)
+  const isAgreed = await asker.confirm({ text: question, hint, yes: "agreed", no: "left as it was" }, host.signal)
+  // An interruption is no answer.
+  host.signal.throwIfAborted()
+  return isAgreed
 }
 
 /** Keeps a pack: its content, its lock and its place in the settings; a trusted project stays trusted. */

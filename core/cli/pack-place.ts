@@ -119,7 +119,7 @@ export async function interruptible(host: Host, work: () => Promise<number>): Pr
     return await work()
   } catch (error) {
     if (!host.signal.aborted) throw error
-    host.tell("Interrupted: nothing was changed")
+    host.tell("Interrupted: nothing more was changed")
     return host.signal.reason === "SIGTERM" ? 143 : 130
   } finally {
     host.setRunning(false)

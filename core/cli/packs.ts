@@ -50,18 +50,19 @@ async function install(line: CommandLine, host: Host): Promise<number> {
   refuseInside(host, "packs install")
   const ground = await packGround(host)
   return await interruptible(host, async () => {
-    let count = 0
+    const installed: { name: string; version: string; isNew: boolean }[] = []
     for (const scope of line.values.user ? (["user"] as const) : LOCKED_SCOPES) {
       const [file, base] = [lockFileOf(scope, ground.folders), baseOf(scope, ground)]
       if (file === undefined || base === undefined) continue
       for (const [name, entry] of await readLock(file)) {
         const isNew = await installLocked(name, entry, installing({ ...ground, base }, host))
-        host.print(host.escape(`${isNew ? "installed" : "ok"}  ${name} ${entry.version}\n`))
+        if (!line.values.json) host.print(host.escape(`${isNew ? "installed" : "ok"}  ${name} ${entry.version}\n`))
         if (isNew) for (const one of packLines(describeEntry(name, entry))) host.tell(one)
-        count++
+        installed.push({ name, version: entry.version, isNew })
       }
     }
-    if (count === 0) host.tell("No pack is locked here")
+    if (line.values.json) host.print(`${JSON.stringify(installed)}\n`)
+    else if (installed.length === 0) host.tell("No pack is locked here")
     return 0
   })
 }

@@ -50,7 +50,8 @@ async function forget(name: string | undefined, host: Host): Promise<number> {
   if (forgotten.length === 0) {
     const known = (await loadGuards(state)).map((guard) => guard.name)
     const near = nearestName(name, known)
-    const others = known.length === 0 ? "no plugin that guards is remembered" : `name one of ${known.join(", ")}`
+    const others =
+      known.length === 0 ? 'look at "sous plugins": none that guards is remembered' : `name one of ${known.join(", ")}`
     throw new SousError("PLUGIN_NOT_REMEMBERED", { plugin: name, mend: near ? `write "${near}"` : others })
   }
   for (const { name: plugin, file, guards } of forgotten)

@@ -109,7 +109,11 @@ async function keep({ trust, root, tree }: Subject, { follow }: { follow: boolea
 
 function tellDone({ root, tree }: Subject, { values }: CommandLine, host: Host): void {
   if (values.follow) host.tell(`"${root}" is trusted whatever lies there, until "sous trust revoke"`)
-  else host.tell(`"${root}" is trusted: ${tree.files.size} files as they are now`)
+  else host.tell(`"${root}" is trusted: ${filesInWords(tree.files.size)} now`)
+}
+
+function filesInWords(count: number): string {
+  return count === 1 ? "1 file as it is" : `${count} files as they are`
 }
 
 async function status({ values }: CommandLine, host: Host): Promise<number> {

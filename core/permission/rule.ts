@@ -63,7 +63,9 @@ export function parseRule(text: string): ParsedRule {
 export function compileRules(rules: readonly RuleSource[], options: CompileOptions): RuleSet {
   const warnings: string[] = []
   const known = options.knownTools && [...options.knownTools]
-  const compiled = rules.flatMap((source) => compileOne(source, options, { warnings, known }))
+  const absent = new Map<string, AbsentTool>()
+  const compiled = rules.flatMap((source) => compileOne(source, options, { warnings, known, absent }))
+  warnings.push(...[...absent.values()].map(sayAbsent))
   const flags = options.flags ? compileFlags(options.flags, options.cwd, options) : []
   const plain = compiled.filter(({ source }) => !source.ordered)
   const table = (behavior: RuleSource["behavior"]) => createTable(plain, flags, behavior)
@@ -154,10 +156,23 @@ function unopened(text: string): Problem {
   return { problem: "its parenthesis is not opened", mend: `write "Tool(${clip(text)}"` }
 }
 
+/** Rules of one file about one tool that is not there: the first of them, and how many more. */
+interface AbsentTool {
+  source: RuleSource
+  unknown: string
+  more: number
+}
+
+function sayAbsent({ source, unknown, more }: AbsentTool): string {
+  const first = `"${clip(source.text)}" (${describeOrigin(source)})`
+  if (more === 0) return `The ${source.behavior} rule ${first} names a tool that is not there: ${unknown}`
+  return `The ${source.behavior} rules ${first} and ${more} more name a tool that is not there: ${unknown}`
+}
+
 function compileOne(
   source: RuleSource,
   options: CompileOptions,
-  report: { warnings: string[]; known: string[] | undefined },
+  report: { warnings: string[]; known: string[] | undefined; absent: Map<string, AbsentTool> },
 ): CompiledRule[] {
   const read = typeof source.text === "string" ? readRule(source.text) : NOT_TEXT
   const checked = "problem" in read ? read : checkSide(read, source)
@@ -172,10 +187,12 @@ function compileOne(
     return []
   }
   const unknown = report.known && unknownTool(checked.tool, report.known)
-  if (unknown !== undefined)
-    report.warnings.push(
-      `The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) names a tool that is not there: ${unknown}`,
-    )
+  if (unknown !== undefined) {
+    const key = [source.behavior, source.scope, source.file, checked.tool].join("\0")
+    const one = report.absent.get(key)
+    if (one === undefined) report.absent.set(key, { source, unknown, more: 0 })
+    else one.more++
+  }
   if (checked.specifier !== undefined && checked.specifier !== checked.specifier.trim()) {
     report.warnings.push(
       `The ${source.behavior} rule "${clip(source.text)}" (${describeOrigin(source)}) has blanks inside its parentheses: write "${checked.tool}(${clip(checked.specifier.trim())})"`,

@@ -33,7 +33,7 @@ export function checkPart<S extends z.ZodType>(schema: S, value: unknown, part: 
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data
   const { issues } = checked.error
-  throw faultsOf(issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!, part)[0]!
+  throw faultsOf(issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!, value, part)[0]!
 }
 
 /** All that is wrong with a document, each with its place; `checkSettings` throws the first of them. */
@@ -41,27 +41,52 @@ export function findFaults(file: string, document: SettingsDocument): SousError[
   const checked = settingsSchema.safeParse(document.value)
   const meant: Part["meant"] = (path, key) => suggestKey(path.join("."), key)
   const part = { file, at: document.at, path: [], meant }
-  return checked.success ? [] : checked.error.issues.flatMap((issue) => faultsOf(issue, part))
+  return checked.success ? [] : checked.error.issues.flatMap((issue) => faultsOf(issue, document.value, part))
 }
 
-function faultsOf(issue: z.core.$ZodIssue, part: Part): SousError[] {
+function faultsOf(issue: z.core.$ZodIssue, value: unknown, part: Part): SousError[] {
   const path = [...part.path, ...(issue.path as (string | number)[])]
-  if (issue.code !== "unrecognized_keys") return [invalidValue(problemOf(issue), { ...part, path })]
+  if (issue.code !== "unrecognized_keys") {
+    const mend = mendOf(issue, valueAt(value, issue.path))
+    return [invalidValue(problemOf(issue), { ...part, path, ...(mend === undefined ? {} : { mend }) })]
+  }
   return issue.keys.map((key) => {
     const details = { file: part.file, key: [...path, key].join("."), mend: part.meant(path, key) }
     return new SousError("SETTINGS_KEY_UNKNOWN", { ...details, ...part.at([...path, key]) })
   })
 }
 
+/** What to write instead, where that is plain: the nearest of the values there are, or a list around the one that is there. */
+function mendOf(issue: z.core.$ZodIssue, found: unknown): string | undefined {
+  if (typeof found !== "string") return undefined
+  if (issue.code === "invalid_value") return suggest(found, issue.values.map(String))
+  return issue.code === "invalid_type" && issue.expected === "array" ? `write ${JSON.stringify([found])}` : undefined
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)
+}
+
 /** The fault of a value that is not what it should be. */
-export function invalidValue(problem: string, { file, at, path }: Omit<Part, "meant">): SousError {
-  return new SousError("SETTINGS_VALUE_INVALID", { file, key: path.join("."), problem, ...at(path) })
+export function invalidValue(
+  problem: string,
+  { file, at, path, mend }: Omit<Part, "meant"> & { mend?: string },
+): SousError {
+  const key = path.join(".")
+  return new SousError("SETTINGS_VALUE_INVALID", {
+    file,
+    key,
+    problem,
+    ...(mend === undefined ? {} : { mend }),
+    ...at(path),
+  })
 }
 
 function problemOf(issue: z.core.$ZodIssue): string {
   if (/, received undefined$/.test(issue.message)) return "it is missing"
   return issue.message
     .replace(/^Invalid (input|option|string): /, "")
+    .replace(/"\|"/g, '", "')
     .replace(/^(Too|Unrec)/, (word) => word.toLowerCase())
 }
 

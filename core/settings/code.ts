@@ -6,6 +6,7 @@
  */
 import { isSousError, SousError } from "../error.ts"
 import { checkSettings } from "./check.ts"
+import { nameOriginal } from "./copy-name.ts"
 import type { Settings } from "./schema.ts"
 
 /** How long loading may take, ms. */
@@ -28,7 +29,8 @@ export async function loadCode(
   if (load === undefined) throw failed(file, "nothing here loads settings that are code")
   const module = await withinBudget(file, budgetMs, load(copy)).catch((error: unknown) => {
     if (isSousError(error) && error.code === "SETTINGS_CODE_TIMEOUT") throw error
-    throw failed(file, error instanceof Error ? error.message : String(error), error)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw failed(file, nameOriginal(reason, file, copy), error)
   })
   const value = (module as { default?: unknown } | undefined)?.default
   if (typeof value !== "object" || value === null)

@@ -41,7 +41,9 @@ export function parseValue(text: string, { name, schema }: Pick<KeyPath, "name" 
   const issue = checked?.error.issues[0]
   const custom =
     issue?.code === "invalid_format" && /^expected /.test(issue.message) ? issue.message.slice(9) : undefined
-  throw new SousError("CLI_VALUE_INVALID", { flag: name, value: text, wanted: custom ?? wanted })
+  const isEntry = entrySchema(schema)?.safeParse(text).success === true
+  const mend = isEntry ? { mend: `write "sous config add ${name} …" for one entry more` } : {}
+  throw new SousError("CLI_VALUE_INVALID", { flag: name, value: text, wanted: custom ?? wanted, ...mend })
 }
 
 /** The schema of one entry of a list. Undefined for what is no list. */

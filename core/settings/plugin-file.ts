@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs"
 import { isSousError, SousError } from "../error.ts"
 import type { Plugin, PluginEntry } from "../plugin.ts"
 import { checkPlugin } from "../registry-shape.ts"
+import { nameOriginal } from "./copy-name.ts"
 import { given } from "./given.ts"
 import { type PluginFile, plainName } from "./plugin-find.ts"
 
@@ -115,16 +116,6 @@ function faultOf(error: unknown, { file, loadFrom }: PluginFile): SousError {
     typeof value === "string" ? name(value) : (value as unknown),
   ])
   return new SousError(error.code, Object.fromEntries(details) as never, { cause: error })
-}
-
-/** The text with the places of the file's copy, and of what lies beside it, told as those of the original. */
-function nameOriginal(text: string, file: string, loadFrom: string | undefined): string {
-  if (loadFrom === undefined || loadFrom === file) return text
-  const [own, copy] = [file.split("/"), loadFrom.split("/")]
-  let shared = 0
-  while (shared < Math.min(own.length, copy.length) && own.at(-1 - shared) === copy.at(-1 - shared)) shared++
-  const root = (parts: string[]) => parts.slice(0, parts.length - shared).join("/")
-  return text.replaceAll(`${root(copy)}/`, `${root(own)}/`)
 }
 
 /** Two files with the same bytes and the same plugin in them are one. */

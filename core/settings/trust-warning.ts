@@ -25,6 +25,8 @@ export function trustWarning(leftOut: readonly LeftOut[], trust: ProjectTrust): 
   if (state === "changed") {
     const what = changes.length === 0 ? "it" : changesInWords(changes)
     const reason = fault === undefined ? "" : ` (${fault.message})`
+    if (left === "")
+      return `This project is not any more what was trusted on ${since?.slice(0, 10)}, ${what}${reason}, and so it does not count. ${mend}`
     return `Left out, since this project is not any more what was trusted on ${since?.slice(0, 10)}, ${what}${reason}${left}. ${mend}`
   }
   const reason = fault === undefined ? "nobody has trusted this project" : fault.message

@@ -25,8 +25,7 @@ export function printCommon(screen: Screen, event: RunEvent, detail: Detail): vo
       for (const warning of event.warnings) screen.print(`${yellow("!")} ${oneLine(warning)}`)
       for (const plugin of event.plugins) {
         if (plugin.ok) continue
-        // Of a pack, what to do about it is one command.
-        const mend = plugin.pack === undefined || plugin.mend === undefined ? "" : `; ${plugin.mend}`
+        const mend = plugin.mend === undefined ? "" : `; ${plugin.mend}`
         screen.print(`${yellow("!")} Plugin left out: ${oneLine(`${plugin.error ?? plugin.from}${mend}`)}`)
       }
       return

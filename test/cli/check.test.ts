@@ -145,3 +145,32 @@ describe("sous check", () => {
     }
   })
 })
+
+describe("what sous check says", () => {
+  it("names a broken file by its own name, and only once", async () => {
+    const file = place.put("project/.sous/settings.json", '{ "permissions": ')
+    const { findings } = await check()
+    const problem = `Cannot read settings "${file}": value expected`
+    expect(findings).toMatchObject([{ file, code: "SETTINGS_FILE_BROKEN", problem, mend: "correct it" }])
+    const { stdout } = await place.run(["doctor"])
+    expect(stdout.split(problem)).toHaveLength(2)
+  })
+
+  it("finds nothing wrong with what sous init has just written", async () => {
+    await place.run(["init"])
+    expect(existsSync(join(place.project, ".sous/settings.schema.json"))).toBe(true)
+    expect(await check()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it("says how a plugin that is left out is mended, as the start and sous doctor do", async () => {
+    const file = place.put("home/.config/sous/plugins/bad.ts", "export default null\n")
+    const mend = `export definePlugin({ name: … }) as the default from ${file}`
+    const { findings } = await check()
+    expect(findings).toMatchObject([{ file, code: "PLUGIN_EXPORT_INVALID", mend }])
+    place.put("script.yaml", "turns: [{ text: done }]\n")
+    const { stderr } = await place.run(["-p", "Go", "--model", `script:${join(place.folder, "script.yaml")}`])
+    expect(stderr).toContain(`its default export is null; ${mend}\n`)
+    const { stdout } = await place.run(["doctor"])
+    expect(stdout.split(mend)).toHaveLength(2)
+  })
+})

@@ -37,6 +37,13 @@ describe("--version and --help", () => {
     expect(loaded).toEqual([])
   })
 
+  it("lists the commands in lines that fit a terminal, each with its sentence beside it", async () => {
+    const { stdout } = await place.run(["--help"])
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([])
+    expect(stdout).toMatch(/^ {2}config \[explain KEY\] {2,}Shows the settings/m)
+    expect(stdout).toMatch(/^ {2}doctor {2,}Says whether/m)
+  })
+
   it.each([["--help"], ["help"], ["run", "--help"], ["help", "run"], ["check", "-h"]])(
     "prints help for %j",
     async (...args) => {
@@ -381,7 +388,7 @@ export default definePlugin({ name: "greeter", tools: [greet], recipes: [] })
       "Greet",
     ])
     expect({ code, stdout }).toEqual({ code: 0, stdout: "greeted\n" })
-    expect(stderr).toMatch(/^! Plugin left out: .*broken\.ts.*boom\n$/)
+    expect(stderr).toMatch(/^! Plugin left out: .*broken\.ts.*boom; .+\n$/)
   })
 
   it.each([

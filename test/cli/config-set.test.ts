@@ -67,6 +67,7 @@ test.each([
   [["set", "effort", "huge"], "CLI_VALUE_INVALID", "it takes one of low, medium, high"],
   [["set", "disableAllHooks", "yes"], "CLI_VALUE_INVALID", "it takes true or false"],
   [["set", "permissions.deny", "Read"], "CLI_VALUE_INVALID", "it takes a list as JSON"],
+  [["set", "permissions.deny", "Read"], "CLI_VALUE_INVALID", 'write "sous config add permissions.deny …"'],
   [["set", "permissions.disableAutoMode", "true"], "CLI_VALUE_INVALID", 'it takes the word "disable"'],
   [["set", "env.A B", "1"], "SETTINGS_VALUE_INVALID", "env.A B"],
   [["add", "permissions.deny", "Bash(rm"], "PERMISSION_RULE_INVALID", "Bash(rm"],

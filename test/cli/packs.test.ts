@@ -185,7 +185,8 @@ describe("a pack at work", () => {
       2,
       expect.stringMatching(/changed in a\.txt[\s\S]*sous packs install[\s\S]*PACK_CHANGED/),
     ])
-    await ok(["packs", "install"])
+    const { stdout: listed } = await ok(["packs", "install", "--json"])
+    expect(JSON.parse(listed)).toContainEqual({ name: expect.any(String), version: expect.any(String), isNew: true })
     await ok(script("true"))
   })
 
@@ -236,7 +237,7 @@ describe("several at once, and the sudden end of one", () => {
     await expect.poll(() => registry.asked.length, { timeout: 10_000 }).toBeGreaterThan(0)
     child.kill("SIGINT")
     const { code, stderr } = await finished(child)
-    expect([code, stderr]).toEqual([130, expect.stringContaining("nothing was changed")])
+    expect([code, stderr]).toEqual([130, expect.stringContaining("nothing more was changed")])
     expect(readdirSync(join(place.home, ".local/share/sous/staging"))).toEqual([])
     expect(existsSync(join(place.project, "sous.lock"))).toBe(false)
   })
@@ -252,6 +253,11 @@ describe.skipIf(!hasTmux)("sous add on a terminal", () => {
     expect(shown.join("\n")).toMatch(/! allows without a question: Bash\(npm test\)[\s\S]*Add one 1\.0\.0\?/)
     terminal.press("n")
     await terminal.shown("ended with 1")
+    expect(existsSync(join(place.project, "sous.lock"))).toBe(false)
+    terminal.start(["add", "./packs/one"])
+    await terminal.shown("y yes")
+    terminal.press("C-c")
+    expect((await terminal.shown("ended with")).join("\n")).toContain("ended with 130")
     expect(existsSync(join(place.project, "sous.lock"))).toBe(false)
     terminal.start(["add", "./packs/one"])
     await terminal.shown("y yes")

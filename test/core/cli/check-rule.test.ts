@@ -139,6 +139,11 @@ describe("checkRules()", () => {
     ])
   })
 
+  it("asks nobody to remove what two packs bring alike", async () => {
+    const brought = (by: string): RuleSource => ({ behavior: "deny", text: "Bash(git push *)", scope: "plugin", by })
+    expect(await checkRules([brought("one"), brought("two")], ground)).toEqual([])
+  })
+
   it("does not take a wrapper's rule for one that includes what it runs", async () => {
     const found = await look([
       ["allow", "Bash(timeout:*)"],

@@ -246,6 +246,26 @@ const ODD = [
 ] as const
 
 describe("a rule that is odd starts with a warning", () => {
+  it("of all in one file about one tool that is not there, one", () => {
+    const at = (behavior: "deny" | "ask", text: string, line: number) => ({
+      ...source(behavior, text),
+      file: "/app/.sous/settings.json",
+      line,
+    })
+    const rules = [
+      ...Array.from({ length: 40 }, (_, index) => at("deny", `PowerShell(Rm-${index} *)`, index + 1)),
+      at("deny", "Zzzzzz", 41),
+      at("ask", "PowerShell(Get *)", 42),
+    ]
+    const { warnings, deny } = compileRules(rules, { cwd: "/app", home: "/home/me", knownTools: KNOWN })
+    expect(warnings).toEqual([
+      expect.stringMatching(/^The deny rules "PowerShell\(Rm-0 \*\)" \(.*settings\.json:1\) and 39 more name a tool/),
+      expect.stringMatching(/^The deny rule "Zzzzzz" \(.*:41\) names a tool/),
+      expect.stringMatching(/^The ask rule "PowerShell\(Get \*\)" \(.*:42\) names a tool/),
+    ])
+    expect(deny).toBeDefined()
+  })
+
   it.each(ODD)("%s %j", (behavior, text, said) => {
     const { warnings } = compileRules([source(behavior, text)], { cwd: "/app", home: "/home/me", knownTools: KNOWN })
     expect(warnings).toHaveLength(1)

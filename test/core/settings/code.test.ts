@@ -87,6 +87,14 @@ test.each([
   })
 })
 
+test("loadSettings() names a trusted project's own files, not their copies", async () => {
+  const file = put(PROJECT, `export default {`)
+  await expect(load({ trust: true })).rejects.toMatchObject({
+    code: "SETTINGS_CODE_FAILED",
+    details: { file, reason: expect.stringContaining(`Cannot compile "${file}"`) },
+  })
+})
+
 test("loadSettings() checks code by the schema of all settings", async () => {
   const file = put(USER, `export default { modle: "x" }`)
   await expect(load()).rejects.toMatchObject({ code: "SETTINGS_KEY_UNKNOWN", details: { file, key: "modle" } })
@@ -110,6 +118,6 @@ test("loadCode() reads the copy of what was trusted, and names the file", async 
   expect(await loadCode("/p/s.ts", { load, copy: "/copy/s.ts" })).toEqual({ model: "/copy/s.ts" })
   const fail = async (file: string) => Promise.reject(new Error(file))
   await expect(loadCode("/p/s.ts", { load: fail, copy: "/copy/s.ts" })).rejects.toMatchObject({
-    details: { file: "/p/s.ts", reason: "/copy/s.ts" },
+    details: { file: "/p/s.ts", reason: "/p/s.ts" },
   })
 })

@@ -145,6 +145,20 @@ test.each([
   await expect(load()).rejects.toMatchObject({ code: "SETTINGS_VALUE_INVALID", details: { key, problem } })
 })
 
+test.each([
+  [`{ "effort": "hihg" }`, 'write "high"'],
+  [`{ "permissions": { "defaultMode": "acceptEdit" } }`, 'write "acceptEdits"'],
+  [`{ "permissions": { "defaultMode": "yolo" } }`, /^choose one of default, manual, /],
+  [`{ "permissions": { "deny": "Bash(rm *)" } }`, 'write ["Bash(rm *)"]'],
+  [`{ "maxTurns": "many" }`, /^correct .*settings\.json:1:3$/],
+])("loadSettings() says what to write instead in %s", async (text, mend) => {
+  put(USER, text)
+  await expect(load()).rejects.toMatchObject({
+    code: "SETTINGS_VALUE_INVALID",
+    mend: typeof mend === "string" ? mend : expect.stringMatching(mend),
+  })
+})
+
 test("loadSettings() takes from an untrusted project only what tightens, and names the rest in one warning", async () => {
   const project = put(
     PROJECT,

@@ -13,8 +13,10 @@ import {
 import { dirname, join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { printsOf, saveTrust, trustFile } from "../../../core/session/trust.ts"
-import { settleTrust, type TrustQuestion } from "../../../core/settings/project-trust.ts"
+import { type ProjectTrust, settleTrust, type TrustQuestion } from "../../../core/settings/project-trust.ts"
 import { readSubject } from "../../../core/settings/trust-settle.ts"
+import { plainTrust } from "../../../core/settings/trust-state.ts"
+import { trustWarning } from "../../../core/settings/trust-warning.ts"
 import { folder } from "../../harness.ts"
 
 /** A project with these files; a text that starts with `->` is a link. */
@@ -307,4 +309,18 @@ describe("settleTrust()", () => {
     expect(await settleTrust(question(root))).toMatchObject({ state: "untrusted" })
     expect(readdirSync(join(root, ".sous"))).toEqual(["plugins"])
   })
+})
+
+it("trustWarning() names what changed, and says that something is left out only where something is", () => {
+  const trust: ProjectTrust = {
+    ...plainTrust("changed", {} as TrustQuestion),
+    changes: [{ file: ".sous/settings.json", how: "changed" }],
+    since: "2026-01-02T03:04:05.000Z",
+  }
+  expect(trustWarning([], trust)).toMatch(
+    /^This project is not any more what was trusted on 2026-01-02, changed ".sous\/settings.json", and so it does not count\. Look /,
+  )
+  expect(trustWarning([{ file: "/p/.hooks.json", keys: ["hooks"] }], trust)).toMatch(
+    /^Left out, since this project is not .*: hooks of "\/p\/.hooks.json"\. Look /,
+  )
 })
