@@ -46,6 +46,8 @@ export async function add(line: CommandLine, host: Host): Promise<number> {
     await keepInScope(fetched, entry, { scope, host })
     host.print(host.escape(`added ${name} ${entry.version} (${entry.source})\n`))
     if (isCode(scope)) host.tell(`Write it into ${scope.settings.file}: packs: { "${name}": "${entry.source}" }`)
+    if (scope.scope === "project" && /^(?:\.\.\/|~|\/|file:)/.test(entry.source))
+      host.tell(`! It comes from outside of this project: who clones the project cannot fetch it from ${entry.source}`)
     await tellTrust(scope, host)
     return 0
   })

@@ -86,7 +86,7 @@ export function openEnds(
   if (net.length > 0) said.push(`it can reach any host, not just ${net.join(", ")}: Node cannot narrow that`)
   else if (!limits.limitsNet) {
     said.push(
-      `it is kept from the network only as far as its own Node lets itself be changed, since ${process.version} cannot close it: code that is made to get around that can reach it`,
+      `it is kept from the network only loosely, since Node ${process.version} cannot close it (25 can): code that sets out to get around that reaches any host`,
     )
   }
   if (read.length + write.length > 0) said.push("links in the folders that it names are followed to wherever they lead")

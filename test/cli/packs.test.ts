@@ -118,6 +118,15 @@ describe("a pack at work", () => {
     expect([folder, root]).toEqual([place.project, join(content(), lock().packs.one.tree)])
   })
 
+  it("is told of when it lies where a clone of the project cannot find it", async () => {
+    place.put("outside/sous.pack.yaml", HEAD("outside"))
+    putPack("inside", { "sous.pack.yaml": HEAD("inside") })
+    const { stderr } = await ok(["add", "../outside", "--yes"])
+    expect(stderr).toContain("who clones the project cannot fetch it from ../outside\n")
+    expect((await ok(["add", "./packs/inside", "--yes"])).stderr).not.toContain("clones")
+    expect((await ok(["add", "../outside", "--yes", "--user"])).stderr).not.toContain("clones")
+  })
+
   it("has no effect in a project that nobody trusts, and stops nothing there", async () => {
     putPack("one", { "sous.pack.yaml": MARK("touch ran") })
     await ok(["add", "./packs/one", "--yes"])
