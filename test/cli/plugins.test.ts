@@ -206,7 +206,7 @@ describe("sous plugins", () => {
     [["lst"], "CLI_ARGUMENT_UNEXPECTED", 'write "sous plugins list"'],
     [["list", "x"], "CLI_ARGUMENT_UNEXPECTED", 'write "sous plugins" alone'],
     [["forget"], "CLI_ARGUMENT_MISSING", "sous plugins forget guard"],
-    [["forget", "nobody"], "PLUGIN_NOT_REMEMBERED", "no plugin that guards is remembered"],
+    [["forget", "nobody"], "PLUGIN_NOT_REMEMBERED", "none that guards is remembered"],
   ])("refuses %j with %s", async (words, code, mend) => {
     const ended = await place.run(["plugins", ...words])
     expect(ended.code).toBe(2)
