@@ -3,15 +3,16 @@
  *
  * Invariant: no script of what is fetched runs, and nothing is read of the folder that somebody works in.
  */
-import { createHash } from "node:crypto"
-import { mkdtemp, readFile } from "node:fs/promises"
+import { mkdtemp, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
 import { readTree } from "../session/tree.ts"
 import { resolveWritten } from "../settings/scopes.ts"
+import { downloadArchive, readArchive, unpackArchive } from "./archive.ts"
 import type { Fetching } from "./fetching.ts"
 import { fetchCommit, resolveCommit } from "./git.ts"
-import type { LockEntry, LockedDependency } from "./lock-shape.ts"
+import { isInside } from "./isolate-grant.ts"
+import { isWeb, type LockEntry, type LockedDependency } from "./lock-shape.ts"
 import { npmOptions } from "./npm-config.ts"
 import type { PackSource } from "./source.ts"
 
@@ -29,6 +30,7 @@ export async function fetchSource(source: PackSource, target: string, fetching: 
       const spec = `${source.name}@${source.range ?? "latest"}`
       return await named(source.written, fetching, async () => {
         const { _resolved, _integrity } = await (await library()).manifest(spec, optionsFor(fetching))
+        checkArchive(_resolved)
         return await extract(
           { resolved: _resolved, ...(_integrity ? { integrity: _integrity } : {}) },
           target,
@@ -99,9 +101,15 @@ export async function lookUp(
       _resolved,
       _integrity,
     } = await (await library()).manifest(spec, optionsFor(fetching))
+    checkArchive(_resolved)
     if (!_integrity) throw new Error("its registry gives no integrity for it")
     return { dependency: { version, resolved: _resolved, integrity: _integrity }, needs: dependencies }
   })
+}
+
+/** A registry says where its archives lie, and the library would clone or read from this disk whatever it says. */
+function checkArchive(resolved: string): void {
+  if (!isWeb(resolved)) throw new Error(`its registry names "${resolved}", which is no address of an archive`)
 }
 
 /** Brings a package that was looked up into its folder; returns it with the strongest integrity that it has. */
@@ -119,7 +127,7 @@ async function library() {
 }
 
 /** Nothing is kept from one start to the next, and no script is run whatever a package asks for. */
-function optionsFor({ env, home, staging }: Fetching): Record<string, unknown> {
+function optionsFor({ env, home, staging }: Pick<Fetching, "env" | "home" | "staging">): Record<string, unknown> {
   return {
     ...npmOptions(env, home),
     cache: join(staging, "cache"),
@@ -132,38 +140,31 @@ function optionsFor({ env, home, staging }: Fetching): Record<string, unknown> {
 }
 
 /** The integrity is checked where one is given, and is in any case one of sha512 afterwards. */
-async function extract({ resolved, integrity }: Fetched, target: string, fetching: Fetching): Promise<Fetched> {
-  const pacote = await library()
-  const options = optionsFor(fetching)
-  // Old registries give a weak sum only: what has it is summed up anew.
-  const isWeak = integrity !== undefined && !integrity.includes("sha512-")
-  const sum = isWeak ? sumOf(await pacote.tarball(resolved, { ...options, integrity })) : integrity
-  const fetched = await pacote.extract(resolved, target, sum === undefined ? options : { ...options, integrity: sum })
-  const sums = [sum, fetched.integrity].flatMap((text) => text?.split(/\s+/) ?? [])
-  return { resolved, integrity: sums.find((one) => one.startsWith("sha512-"))! }
-}
-
-function sumOf(bytes: Buffer): string {
-  return `sha512-${createHash("sha512").update(bytes).digest("base64")}`
+async function extract(from: Fetched, target: string, fetching: Fetching): Promise<Fetched> {
+  const bytes = await downloadArchive(from, optionsFor(fetching))
+  return { resolved: from.resolved, integrity: await unpack(bytes, target, fetching) }
 }
 
 /** An archive on this disk; returns its integrity. */
 async function extractFile(file: string, target: string, fetching: Fetching): Promise<string> {
-  const sum = createHash("sha512")
-    .update(await readFile(file))
-    .digest("base64")
-  const integrity = `sha512-${sum}`
-  await extract({ resolved: `file:${file}`, integrity }, target, fetching).catch((error) => {
-    // The library wants a package.json, which a pack need not have; all that there is lies there.
-    if (!String(error.message).startsWith("Could not read package.json") || error.code !== "ENOENT") throw error
-  })
-  return integrity
+  return await unpack(await readArchive(file), target, fetching)
+}
+
+async function unpack(bytes: Buffer, target: string, { staging, env, home }: Fetching): Promise<string> {
+  return await unpackArchive(bytes, target, { staging, options: optionsFor({ staging, env, home }) })
 }
 
 async function fetchGit(from: { url: string; commit: string; path?: string }, target: string, fetching: Fetching) {
   const clone = await mkdtemp(join(fetching.staging, "clone-"))
   await fetchCommit(from, clone, fetching)
-  await copyFolder(from.path === undefined ? clone : join(clone, from.path), target)
+  await copyFolder(from.path === undefined ? clone : await folderIn(clone, from.path), target)
+}
+
+/** A link in a repository may lead anywhere on this disk. */
+async function folderIn(clone: string, path: string): Promise<string> {
+  const [root, folder] = await Promise.all([realpath(clone), realpath(join(clone, path))])
+  if (!isInside(folder, root)) throw new Error(`its folder "${path}" is a link that leads out of it`)
+  return folder
 }
 
 /** Not what belongs to the workshop: the history, and packages, which are resolved anew. */

@@ -21,7 +21,9 @@ declare module "pacote" {
   const pacote: {
     resolve(spec: string, options?: Options): Promise<string>
     manifest(spec: string, options?: Options): Promise<Manifest>
-    tarball(spec: string, options?: Options): Promise<Buffer>
+    tarball: {
+      stream<T>(spec: string, take: (stream: NodeJS.ReadableStream) => Promise<T>, options?: Options): Promise<T>
+    }
     extract(spec: string, target: string, options?: Options): Promise<Fetched>
   }
   export default pacote
