@@ -642,6 +642,10 @@ export const ERRORS = {
     message: `There is no pack "${d.pack}" in the settings of this scope`,
     mend: d.mend,
   })),
+  PACK_RENAMED: entry((d: { pack: string; found: string; source: string }) => ({
+    message: `Refused to update the pack "${d.pack}": "${d.source}" brings a pack with the name "${d.found}" now`,
+    mend: `if that one is meant, run "sous remove ${d.pack}", then "sous add ${d.source}"`,
+  })),
   PACK_NOT_CONFIRMED: entry((d: { pack: string; command: string }) => ({
     message: `Nobody has agreed to what the pack "${d.pack}" may do`,
     mend: `read what it may do, then run "${d.command} --yes", or run it in a terminal`,

@@ -3,6 +3,7 @@
  *
  * Invariant: every change is shown and asked about, and one that lets a pack do more says so.
  */
+import { SousError } from "../error.ts"
 import { differingFiles } from "../pack/damage.ts"
 import { compareEntries, type PackDifference } from "../pack/difference.ts"
 import { type FetchedPack, fetchPack } from "../pack/install.ts"
@@ -46,6 +47,7 @@ async function updateOne(
   const before = (await lockedPacks(scope)).get(name)
   const source = settingsSource(written, scope)
   const fetched = await fetchPack(source, installing(scope, host))
+  if (fetched.name !== name) throw new SousError("PACK_RENAMED", { pack: name, found: fetched.name, source: written })
   await checkTools(fetched, host)
   const entry: LockEntry = { ...fetched.entry, source: written, ...(before?.inProcess ? { inProcess: true } : {}) }
   if (before?.tree === entry.tree && before.resolved === entry.resolved && before.integrity === entry.integrity) {

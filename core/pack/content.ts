@@ -4,9 +4,9 @@
  * Invariant: made from the bytes alone, so that a start can make it again and compare.
  */
 import { HOOKS } from "../hook.ts"
-import type { HookSource } from "../hook-source.ts"
 import type { Tree } from "../session/tree.ts"
 import { given } from "../settings/given.ts"
+import type { HookDraft } from "../settings/hook-entry.ts"
 import { type PackHooks, readPackHooks, sayHook } from "./hooks.ts"
 import type { LockEntry, LockedContent, LockedHook } from "./lock-shape.ts"
 import { readManifest } from "./manifest.ts"
@@ -84,7 +84,7 @@ async function lockedOf(tree: Tree, manifest: PackManifest, { drafts }: PackHook
     capabilities: sorted(capabilities),
     plugins: listed(plugins),
     recipes: listed(recipes),
-    hooks: listed(drafts.map(({ source }) => hookOf(source))),
+    hooks: listed(drafts.map(hookOf)),
     permissions: optional(sorted(permissions)),
     adds: optional(sorted(adds)),
     unused: optional(sorted(unused)),
@@ -93,8 +93,10 @@ async function lockedOf(tree: Tree, manifest: PackManifest, { drafts }: PackHook
   }) as LockedContent
 }
 
-function hookOf(source: HookSource): LockedHook {
-  const { event, matcher, dialect, onFailure } = source
+/** All that decides when it starts, what it is told, and what its end means. */
+function hookOf({ source, wantedEnv }: HookDraft): LockedHook {
+  const { event, matcher, dialect, onFailure, once, timeoutMs, form } = source
+  const { headers, model, continueOnBlock } = form as { headers?: object; model?: string; continueOnBlock?: boolean }
   return given({
     event,
     matcher,
@@ -103,6 +105,12 @@ function hookOf(source: HookSource): LockedHook {
     if: source.if,
     onFailure,
     async: source.async,
+    once,
+    timeoutMs,
+    headers,
+    env: listed(wantedEnv),
+    model,
+    continueOnBlock,
   }) as LockedHook
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariant: a guard that goes counts as more, too; two versions with the same content differ in nothing.
  */
-import type { LockEntry } from "./lock-shape.ts"
+import { isWeb, type LockEntry } from "./lock-shape.ts"
 import { describeEntry, type PackLine } from "./words.ts"
 
 /** What an update changes. */
@@ -19,15 +19,35 @@ export function compareEntries(name: string, before: LockEntry, after: LockEntry
   const [old, fresh] = [describeEntry(name, before), describeEntry(name, after)]
   const added = without(fresh, old)
   const removed = without(old, fresh)
-  if (isSwapped(before, after))
-    added.unshift({ mark: "alert", text: `${after.resolved} is not what it was: other bytes, same version` })
+  added.unshift(...tamperLines(before, after))
   return { added, removed, grows: added.some(({ mark }) => mark !== "guard") || removed.some(isGuard) }
 }
 
+/** What no version by itself explains: other bytes under the same name, and bytes from elsewhere. */
+function tamperLines(before: LockEntry, after: LockEntry): PackLine[] {
+  const old = before.dependencies ?? {}
+  const dependencies = Object.entries(after.dependencies ?? {}).map(([at, one]) => [old[at], one] as const)
+  const pairs = [[before.tree === "" ? undefined : before, after] as const, ...dependencies]
+  return pairs.flatMap(([was, is]): PackLine[] => {
+    if (was === undefined) return []
+    const [from, to] = [originOf(was.resolved), originOf(is.resolved)]
+    const moved = from === to ? [] : [`${is.resolved} comes from ${to}, and before it came from ${from}`]
+    const swapped = isSwapped(was, is) ? [`${is.resolved} is not what it was: other bytes, same version`] : []
+    return [...swapped, ...moved].map((text) => ({ mark: "alert", text }))
+  })
+}
+
+type Archive = Pick<LockEntry, "version" | "resolved" | "integrity">
+
 /** What was published once is never published again with other bytes, unless somebody tampers with it. */
-function isSwapped(before: LockEntry, after: LockEntry): boolean {
+function isSwapped(before: Archive, after: Archive): boolean {
   const isSame = before.version === after.version && before.resolved === after.resolved
-  return isSame && /^https?:/.test(after.resolved) && before.integrity !== after.integrity
+  return isSame && isWeb(after.resolved) && before.integrity !== after.integrity
+}
+
+/** Of an archive its host; of a repository, a folder or a file on this disk where it lies. */
+function originOf(resolved: string): string {
+  return isWeb(resolved) ? new URL(resolved).origin : resolved.replace(/#.*$/s, "")
 }
 
 /** Hooks and handlers may be there to hold something back. */

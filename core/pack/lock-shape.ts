@@ -32,6 +32,14 @@ const lockedHook = z.strictObject({
   if: text.optional(),
   onFailure: z.enum(["block", "ask", "allow"]).optional(),
   async: z.union([z.boolean(), z.literal("rewake")]).optional(),
+  once: z.literal(true).optional(),
+  timeoutMs: z.number().positive().optional(),
+  /** Of an address: what is sent along, and the variables whose values may stand in it. */
+  headers: z.record(z.string(), z.string()).optional(),
+  env: list,
+  /** Of a question: the model that is asked, and whether its no is told to the agent instead of ending the turn. */
+  model: text.optional(),
+  continueOnBlock: z.boolean().optional(),
 })
 
 const content = {
@@ -58,7 +66,10 @@ const content = {
   modules: z.record(path, text).optional(),
 }
 
-const dependency = z.strictObject({ version, resolved, integrity })
+/** A package of a registry: what somebody wrote into a lock never makes anything else of it. */
+const archive = text.refine(isWeb, { error: "expected the address of an archive in a registry" })
+
+const dependency = z.strictObject({ version, resolved: archive, integrity })
 
 const entry = z
   .strictObject({
@@ -89,8 +100,13 @@ export type LockedDependency = z.output<typeof dependency>
 /** All that is written down of one pack. */
 export type LockEntry = z.output<typeof entry>
 
+/** True for what is fetched from an address, and neither cloned nor read from this disk. */
+export function isWeb(from: string): boolean {
+  return /^https?:\/\/./.test(from) && URL.canParse(from)
+}
+
 function isPinned(from: string): boolean {
   if (from.startsWith("git+"))
     return /^git\+(?:https|ssh|file):[^#]+#[0-9a-f]{40}(?:[0-9a-f]{24})?(?:::path:[^#]+)?$/.test(from)
-  return /^(?:https?:\/\/|file:)/.test(from)
+  return isWeb(from) || from.startsWith("file:")
 }

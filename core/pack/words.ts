@@ -6,7 +6,7 @@
 import type { Capabilities } from "../plugin.ts"
 import { recipeName } from "./content.ts"
 import { openEnds } from "./isolate-grant.ts"
-import type { LockEntry } from "./lock-shape.ts"
+import type { LockEntry, LockedHook } from "./lock-shape.ts"
 
 /** One line; `mark`: how much it gives away. */
 export interface PackLine {
@@ -40,7 +40,10 @@ export function describeEntry(name: string, entry: LockEntry): PackLine[] {
     ...all("alert", permissions.allow, (rule) => `allows without a question: ${rule}`),
     ...all("guard", permissions.ask, (rule) => `asks before: ${rule}`),
     ...all("guard", permissions.deny, (rule) => `refuses: ${rule}`),
-    ...all("alert", hooks, (hook) => `on ${eventOf(hook)} starts, with your rights: ${hook.does}`),
+    ...all("alert", hooks, (hook) => `on ${eventOf(hook)} starts${mannerOf(hook)}, with your rights: ${hook.does}`),
+    ...hooks.flatMap(({ env, does }) =>
+      all("alert", env, (variable) => `hands out the value of ${variable}, if it is set: ${does}`),
+    ),
     ...all(
       "alert",
       hooks.filter(({ does }) => isUnpinned(does)),
@@ -65,7 +68,7 @@ export function describeEntry(name: string, entry: LockEntry): PackLine[] {
     ...all(
       "plain",
       Object.entries(entry.dependencies ?? {}),
-      ([at, { version }]) => `brings the package ${packageAt(at)} ${version}`,
+      ([at, { version }]) => `brings the package ${packageAt(at)} ${version}${aliasOf(at, entry)}`,
     ),
     ...all("note", Object.entries(entry.unused ?? {}), ([kind, names]) => `not used yet: ${kind} ${names.join(", ")}`),
   ]
@@ -90,13 +93,35 @@ const UNPINNED = [
   /\bgo\s+run\s+\S+@/,
 ]
 
-function eventOf({ event, matcher, if: rule }: NonNullable<LockEntry["hooks"]>[number]): string {
+function eventOf({ event, matcher, if: rule }: LockedHook): string {
   const narrowed = matcher === undefined || matcher === "" || matcher === "*" ? event : `${event} of ${matcher}`
   return rule === undefined ? narrowed : `${narrowed}, for calls that fit ${rule},`
 }
 
+/** What decides how much a hook holds back and tells, where that is not as usual. */
+function mannerOf(hook: LockedHook): string {
+  const { dialect, onFailure, once, timeoutMs, headers = {}, model, continueOnBlock } = hook
+  const said = [
+    ...(dialect === "claude-code" ? ["with the exit codes of Claude Code"] : []),
+    ...(onFailure === undefined ? [] : [`a failure counts as ${onFailure}`]),
+    ...(hook.async ? ["not waited for, so that it stops nothing"] : []),
+    ...(once ? ["the first time only"] : []),
+    ...(timeoutMs === undefined ? [] : [`for ${timeoutMs / 1000} s at most`]),
+    ...Object.entries(headers).map(([name, value]) => `with the header ${name}: ${value}`),
+    ...(model === undefined ? [] : [`with the model ${model}`]),
+    ...(continueOnBlock ? ["its no is told and ends nothing"] : []),
+  ]
+  return said.length === 0 ? "" : ` (${said.join("; ")})`
+}
+
 function packageAt(folder: string): string {
   return folder.replace(/^.*node_modules\//, "")
+}
+
+/** The name that a package gives itself, where it lies under another one. */
+function aliasOf(folder: string, { modules = {} }: LockEntry): string {
+  const name = modules[folder]?.replace(/(?!^)@.*$/, "")
+  return name === undefined || name === packageAt(folder) ? "" : `, which is ${name}`
 }
 
 function all<T>(mark: PackLine["mark"], list: readonly T[] | undefined, say: (one: T) => string): PackLine[] {

@@ -334,6 +334,10 @@ describe("readLock()", () => {
       "a package above its folder",
       { ...GOOD, dependencies: { "../../evil": { version: "1.0.0", resolved: "https://x", integrity: SUM } } },
     ],
+    ...["git+file:///tmp/evil#" + "a".repeat(40), "file:///tmp/evil", "https://"].map((resolved): [string, object] => [
+      `${resolved} as a package that it needs`,
+      { ...GOOD, dependencies: { "node_modules/a": { version: "1.0.0", resolved, integrity: SUM } } },
+    ]),
     ["a branch for a commit", { ...LOOSE, resolved: "git+https://h/x/y#main" }],
     ["a repository without anything", { ...LOOSE, resolved: "git+https://h/x/y" }],
     ["the beginning of a commit", { ...LOOSE, resolved: "git+https://h/x/y#abcdef1" }],

@@ -126,6 +126,7 @@ describe("readManifest() of a Claude Code plugin", () => {
         matcher: "Edit|Write",
         dialect: "claude-code",
         does: 'bash "${CLAUDE_PLUGIN_ROOT}/check.sh"',
+        timeoutMs: 5000,
       },
     ])
     expect(locked.unused).toEqual({

@@ -15,7 +15,7 @@ export type Files = Record<string, string>
 /** A registry; `publish` adds a version, or changes one that is there. */
 export interface Registry {
   url: string
-  /** `isOld`: with the weak sum of old registries. */
+  /** `isOld`: with the weak sum of old registries; `dist`: what is said of the archive instead of the truth. */
   publish(name: string, version: string, files: Files, more?: { isOld?: boolean } & Record<string, unknown>): void
   /** Paths that were asked for, in order. */
   asked: string[]
@@ -55,7 +55,10 @@ export async function createRegistry(): Promise<Registry> {
       const shasum = createHash("sha1").update(archive).digest("hex")
       const dist = { tarball: `${url}${name}/-/${version}.tgz`, ...(isOld ? { shasum } : { integrity }) }
       const known = packages.get(name) ?? new Map()
-      packages.set(name, known.set(version, { manifest: { name, version, ...more, dist }, archive }))
+      packages.set(
+        name,
+        known.set(version, { manifest: { name, version, ...more, dist: { ...dist, ...Object(more.dist) } }, archive }),
+      )
     },
     stall() {
       stalled = true
