@@ -670,6 +670,10 @@ export const ERRORS = {
     message: `Cannot use the pack "${d.pack}": settings want "${d.source}", and what is locked came from "${d.locked}"`,
     mend: `run "sous add ${d.source}", or put "${d.locked}" back into the settings`,
   })),
+  PACK_GUARD_BEATEN: entry((d: { pack: string; scope: string; beaten: string }) => ({
+    message: `Cannot use the pack "${d.pack}" of the ${d.scope} settings: it would lift the guard with that name which the ${d.beaten} settings have`,
+    mend: `bring both to the same content with "sous update", or take one of them out of its settings`,
+  })),
   PACK_LOCK_DISAGREES: entry((d: { pack: string; key: string }) => ({
     message: `Cannot use the pack "${d.pack}": its lock and its content disagree about "${d.key}"`,
     mend: "restore sous.lock from version control, or add the pack again",

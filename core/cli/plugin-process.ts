@@ -3,10 +3,11 @@
  *
  * Invariant: what a pack's plugin may do is what the pack was locked with; without a pack, what the plugin itself declares.
  */
-import { dirname, relative, sep } from "node:path"
+import { basename, dirname, join, relative, sep } from "node:path"
+import { SousError } from "../error.ts"
 import { loadIsolated } from "../pack/isolate.ts"
 import type { Plugin, PluginEntry } from "../plugin.ts"
-import { contentFolder } from "../session/content.ts"
+import { contentFolder, readContent } from "../session/content.ts"
 import { dataFolderFor } from "../session/store.ts"
 import { given } from "../settings/given.ts"
 import type { PluginFile } from "../settings/plugin-file.ts"
@@ -20,16 +21,24 @@ export async function loadInProcess(
 ): Promise<{ plugin: Plugin; health: NonNullable<PluginEntry["health"]> }> {
   const { env } = host
   const { pack, capabilities = pack === undefined ? undefined : {} } = file
+  const folder = pack === undefined ? undefined : packFolder(loadFrom, dataFolderFor(env, home))
   const isolated = await loadIsolated(loadFrom, {
     parts: host.isolation(),
-    folder: pack === undefined ? dirname(loadFrom) : packFolder(loadFrom, dataFolderFor(env, home)),
+    folder: folder ?? dirname(loadFrom),
     cwd: loaded.folders.root ?? cwd,
     env: { ...env, ...loaded.settings.env },
     home,
     notice: host.tell,
     ...given({ capabilities, isHeld: pack === undefined ? undefined : (true as const) }),
+    ...(pack === undefined || folder === undefined ? {} : { verify: () => verifyContent(pack, folder) }),
   })
   return { plugin: isolated.plugin, health: () => ({ restarts: isolated.restarts, fault: isolated.fault }) }
+}
+
+/** The start compared every byte of it, but that may be long ago. Throws PACK_CHANGED. */
+async function verifyContent(pack: string, folder: string): Promise<void> {
+  const tree = await readContent(basename(folder), join(folder, "..", ".."))
+  if (tree === undefined) throw new SousError("PACK_CHANGED", { pack, files: [] })
 }
 
 /** Where the content of the pack lies that holds the file. */

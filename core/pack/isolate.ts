@@ -50,6 +50,8 @@ export interface IsolateOptions {
   loadMs?: number
   /** ms that a tool may think about what a call touches, before its process is killed. Default 10,000. */
   factsMs?: number
+  /** Looks whether the folder is still what it was, before the plugin is started once more; throws when it is not. */
+  verify?(): Promise<void>
   /** Told what the child prints, and that it was started again. */
   notice?(text: string): void
 }
@@ -163,6 +165,7 @@ function connect(first: IsolatedProcess, { file, said, capabilities, options }: 
     plugin: said.name,
     notice,
     async start() {
+      await options.verify?.()
       const next = await startAndLoad(file, capabilities, options)
       const more = setUp && (await askSetup(next.process, setUp.given))
       if (isSame(next.said, said) && isSame(more, setUp?.said)) return next.process

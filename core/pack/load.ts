@@ -53,7 +53,7 @@ export interface OpenPacksOptions {
   folders: ScopeFolders
   /** The data folder, absolute. */
   data: string
-  /** The settings of all scopes, for what they say about hooks. */
+  /** The settings of all scopes, for what they say about hooks, and which packs of theirs others beat. */
   sources: readonly SettingsSource[]
   /** Any pack that brings nothing stops the start. */
   strict?: boolean
@@ -75,12 +75,14 @@ export async function openPacks(packs: readonly PlacedPack[], options: OpenPacks
     let entry: LockEntry | undefined
     try {
       entry = await entryOf(pack, options, locks)
+      await checkBeaten(pack, entry, { options, locks })
       addPack(all, { pack, entry, content: await verify(pack.name, entry, options), options })
       opened.set(pack.name, contentOf(entry))
     } catch (error) {
       if (!isSousError(error)) throw error
       // What nobody knows about may be a guard.
-      if (options.strict || entry === undefined || guards(contentOf(entry))) throw error
+      const isGuard = entry === undefined || guards(contentOf(entry)) || error.code === "PACK_GUARD_BEATEN"
+      if (options.strict || entry === undefined || isGuard) throw error
       all.faults.push({ name: pack.name, fault: error, content: contentOf(entry) })
       all.plugins.push({
         file: `pack ${pack.name}`,
@@ -113,12 +115,32 @@ async function entryOf(
 ): Promise<LockEntry> {
   const file = lockFileOf(origin.scope as SettingsScope, folders)
   if (file === undefined) throw new SousError("PACK_NOT_LOCKED", { pack: name, source: value, file: "sous.lock" })
-  if (!locks.has(file)) locks.set(file, readLock(file))
-  const entry = (await locks.get(file)!).get(name)
+  const entry = (await lockAt(file, locks)).get(name)
   if (entry === undefined) throw new SousError("PACK_NOT_LOCKED", { pack: name, source: value, file })
   if (entry.source !== value)
     throw new SousError("PACK_SOURCE_DIFFERS", { pack: name, source: value, locked: entry.source })
   return entry
+}
+
+/** A guard of a weaker scope is not lifted by another pack that takes its name. Throws PACK_GUARD_BEATEN. */
+async function checkBeaten(
+  { name, origin }: PlacedPack,
+  entry: LockEntry,
+  { options: { folders, sources }, locks }: { options: OpenPacksOptions; locks: Map<string, Promise<PackLock>> },
+): Promise<void> {
+  for (const { scope, values } of sources) {
+    const file =
+      scope === origin.scope || !Object.hasOwn(values.packs ?? {}, name) ? undefined : lockFileOf(scope, folders)
+    const other = file === undefined ? undefined : (await lockAt(file, locks)).get(name)
+    if (other === undefined || other.tree === entry.tree || !guards(other)) continue
+    throw new SousError("PACK_GUARD_BEATEN", { pack: name, scope: String(origin.scope), beaten: scope })
+  }
+}
+
+function lockAt(file: string, locks: Map<string, Promise<PackLock>>): Promise<PackLock> {
+  const lock = locks.get(file) ?? readLock(file)
+  locks.set(file, lock)
+  return lock
 }
 
 async function verify(name: string, entry: LockEntry, { data }: OpenPacksOptions): Promise<PackContent> {

@@ -102,6 +102,18 @@ describe("the process of an isolated plugin", () => {
     await expect(loaded.call()).rejects.toThrow("says something else of itself than before")
   })
 
+  it("is not started again from files that are no longer what they were", async () => {
+    const verify = async () => {
+      throw new Error("the files are others")
+    }
+    const loaded = await place.load(
+      `export default { name: "guest", tools: [{ name: "T", description: "d", input: { type: "object" }, execute: async () => process.exit(0) }] }`,
+      { verify },
+    )
+    await expect(loaded.call()).rejects.toThrow("exit 0")
+    await expect(loaded.call()).rejects.toThrow("the files are others")
+  })
+
   it("is brought as far as before when it is started again", async () => {
     const loaded = await place.load(`export default { name: "guest", setup: ({ settings }) => ({ tools: [{ name: "T",
       description: "d", input: { type: "object" }, execute: async ({ exit }) => exit ? process.exit(1) : settings.word }] }) }`)

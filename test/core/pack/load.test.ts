@@ -9,6 +9,7 @@ import type { LockEntry } from "../../../core/pack/lock-shape.ts"
 import { parseSource } from "../../../core/pack/source.ts"
 import type { Plugin } from "../../../core/plugin.ts"
 import { contentFolder } from "../../../core/session/content.ts"
+import type { SettingsSource } from "../../../core/settings/merge.ts"
 import { folder } from "../../harness.ts"
 import { type Files, writeFiles } from "./sources.ts"
 
@@ -151,6 +152,23 @@ describe("openPacks()", () => {
     expect(faultFor(opened, { models: ["tiny:1"] })?.code).toBe("PACK_MISSING")
     expect(faultFor(opened, { recipe: "other/a", models: ["script:x", undefined] })).toBeUndefined()
     await expect(tool.open({ strict: true })).rejects.toMatchObject({ code: "PACK_MISSING" })
+  })
+
+  it("lets no pack of another scope lift a guard by taking its name", async () => {
+    const [ours, theirs] = [
+      await project(GUARD),
+      await project({ "sous.pack.yaml": "name: guard\nversion: 2.0.0\napiVersion: 1\n" }),
+    ]
+    const source = { scope: "user" as const, values: { packs: { guard: "./pack" } }, base: ours.root }
+    const open = (user: string, sources: SettingsSource[]) =>
+      openPacks([{ name: "guard", value: "./pack", base: theirs.root, origin: { scope: "project" } }], {
+        folders: { managed: "/", claude: { managed: "/" }, root: theirs.root, user },
+        data: theirs.data,
+        sources,
+      })
+    await expect(open(ours.root, [source])).rejects.toMatchObject({ code: "PACK_GUARD_BEATEN" })
+    expect((await open(theirs.root, [source])).faults).toEqual([])
+    expect((await open(ours.root, [])).faults).toEqual([])
   })
 
   it("refuses a pack that is not locked, or locked from elsewhere", async () => {
