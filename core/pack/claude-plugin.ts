@@ -58,6 +58,9 @@ const LYING: Readonly<Record<string, RegExp>> = {
   outputStyles: /^output-styles\/(.+)\.md$/,
   workflows: /^workflows\/(.+)\.[mc]?js$/,
   settings: /^(settings\.json)$/,
+  programs: /^bin\/(.+)$/,
+  monitors: /^monitors\/(.+)$/,
+  themes: /^themes\/(.+)$/,
 }
 
 /** Reads the folder as such a plugin; undefined: it is none. Throws PACK_MANIFEST_INVALID. */
@@ -70,10 +73,11 @@ export async function readClaudePlugin(tree: Tree): Promise<PackManifest | undef
   const given = checkShape(schema, written, FILE)
   const hooks = [given.hooks ?? []].flat()
   const isNamed = hooks.includes(HOOKS_FILE)
+  const version = versionOf(given.version)
   const foreign = Object.keys(asFields(written)).filter((key) => !(key in schema.shape) && !ABOUT.includes(key))
   return {
     name: given.name,
-    version: given.version ?? "0.0.0",
+    version: version ?? "0.0.0",
     file: FILE,
     apiVersion: PACK_API,
     plugins: [],
@@ -84,8 +88,20 @@ export async function readClaudePlugin(tree: Tree): Promise<PackManifest | undef
     adds: {},
     unused: unusedOf(tree, given),
     dialect: "claude-code",
-    notes: foreign.map((key) => `the unknown field "${key}" of ${FILE} is left out`),
+    notes: [
+      ...foreign.map((key) => `the unknown field "${key}" of ${FILE} is left out`),
+      ...(version === undefined && given.version !== undefined
+        ? [`its version "${given.version}" is none: 0.0.0`]
+        : []),
+    ],
   }
+}
+
+/** There a version is any text; here one of three numbers, as far as the text says them. */
+function versionOf(written = ""): string | undefined {
+  const [, major, minor = "0", patch = "0", rest = ""] =
+    /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-+][0-9A-Za-z.+-]+)?$/.exec(written.trim()) ?? []
+  return major === undefined ? undefined : `${major}.${minor}.${patch}${rest}`
 }
 
 /** A list of plugins is none itself, and nothing in it is taken along unasked. */
@@ -107,6 +123,7 @@ function unusedOf(tree: Tree, given: z.output<typeof schema>): Record<string, st
     const found = [...tree.files.keys()].flatMap((file) => pattern.exec(file)?.slice(1).find(Boolean) ?? [])
     add(kind, found)
   }
+  for (const kind of ["userConfig", "experimental"] as const) add(kind, Object.keys(given[kind] ?? {}))
   for (const kind of [
     "commands",
     "agents",

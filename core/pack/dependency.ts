@@ -4,13 +4,14 @@
  * Invariant: only packages of a registry, by integrity; no script of them runs; a package that is there twice in two
  * versions lies where its own user finds it. What the toolkit brings itself is left out.
  */
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { SousError } from "../error.ts"
+import type { Tree } from "../session/tree.ts"
 import { fetchDependency, lookUp } from "./fetch.ts"
 import type { Fetching } from "./fetching.ts"
 import type { LockedDependency } from "./lock-shape.ts"
-import { asFields } from "./shape.ts"
+import { asFields, readFile } from "./shape.ts"
 
 /** What a loaded file gets from the running toolkit, whatever version it asks for. */
 const GIVEN = ["sous", "zod"]
@@ -18,13 +19,13 @@ const GIVEN = ["sous", "zod"]
 /** More than any pack of sense needs. */
 const MOST = 500
 
-/** Resolves and fetches what `package.json` in a pack's folder (absolute) depends on; by folder, relative. */
+/** Resolves and fetches what a pack needs (`needsOf`) into its folder (absolute); by folder, relative. */
 export async function installDependencies(
   folder: string,
-  { pack, fetching }: { pack: string; fetching: Fetching },
+  { pack, needs: own, fetching }: { pack: string; needs: Record<string, string>; fetching: Fetching },
 ): Promise<Record<string, LockedDependency>> {
   const placed = new Map<string, LockedDependency & { name: string }>()
-  const waiting: { at: string; needs: Record<string, string> }[] = [{ at: "", needs: needsOf(folder) }]
+  const waiting: { at: string; needs: Record<string, string> }[] = [{ at: "", needs: own }]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     for (const [name, range] of Object.entries(next.needs).sort(([a], [b]) => (a < b ? -1 : 1))) {
       if (GIVEN.includes(name) || existsSync(join(folder, next.at, "node_modules", name, "package.json"))) continue
@@ -54,10 +55,9 @@ export async function fetchDependencies(
   }
 }
 
-function needsOf(folder: string): Record<string, string> {
-  const file = join(folder, "package.json")
-  if (!existsSync(file)) return {}
-  const needs = asFields(asFields(JSON.parse(readFileSync(file, "utf8"))).dependencies)
+/** What the package.json of a pack says that it needs: name and range. Throws PACK_MANIFEST_INVALID. */
+export async function needsOf(tree: Tree): Promise<Record<string, string>> {
+  const needs = asFields(asFields(await readFile(tree, "package.json")).dependencies)
   return Object.fromEntries(Object.entries(needs).map(([name, range]) => [name, String(range)]))
 }
 

@@ -11,7 +11,7 @@ import { keepContent, readContent } from "../session/content.ts"
 import { readTree, type Tree } from "../session/tree.ts"
 import { contentOf, type PackContent, readPack } from "./content.ts"
 import { keepPrints } from "./damage.ts"
-import { fetchDependencies, installDependencies } from "./dependency.ts"
+import { fetchDependencies, installDependencies, needsOf } from "./dependency.ts"
 import { fetchLocked, fetchSource } from "./fetch.ts"
 import { type Fetching, withStaging } from "./fetching.ts"
 import { checkLock, inOrder, LOCK_FILE } from "./lock.ts"
@@ -41,8 +41,9 @@ export async function fetchPack(source: PackSource, installing: Installing): Pro
     const folder = join(staging, "pack")
     installing.tell(`Fetching ${source.written}`)
     const fetched = await fetchSource(source, folder, fetching)
-    const first = await readPack(await readTree(folder), source.written)
-    const dependencies = await installDependencies(folder, { pack: first.manifest.name, fetching })
+    const alone = await readTree(folder)
+    const { name: pack } = (await readPack(alone, source.written)).manifest
+    const dependencies = await installDependencies(folder, { pack, needs: await needsOf(alone), fetching })
     installing.signal.throwIfAborted()
     const tree = await readTree(folder)
     const content = await readPack(tree, source.written)

@@ -68,6 +68,14 @@ describe("fetchPack()", () => {
     expect(sent).toBeLessThan(400)
   }, 30_000)
 
+  it("reads package.json as a manifest is read, with comments and marks", async () => {
+    const at = place()
+    writeFiles(at.base, { "one/sous.pack.yaml": MANIFEST, "one/package.json": '\uFEFF{ // mine\n"dependencies": {} }' })
+    expect(await reasonOf("./one", at)).toBe("it was taken")
+    writeFiles(at.base, { "one/package.json": "{" })
+    expect(await reasonOf("./one", at)).toContain("PACK_MANIFEST_INVALID")
+  })
+
   it("waits for no pipe, and reads no device", async () => {
     const at = place()
     execFileSync("mkfifo", [join(at.base, "pipe.tgz")])

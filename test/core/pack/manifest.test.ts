@@ -142,6 +142,24 @@ describe("readManifest() of a Claude Code plugin", () => {
     )
   })
 
+  it.each([
+    ["1.2", "1.2.0", ""],
+    ["v2.0.1-beta.1", "2.0.1-beta.1", ""],
+    ["newest", "0.0.0", 'its version "newest" is none'],
+  ])("takes its version %j as %s", async (written, version, says) => {
+    const read = await readManifest(claude({ version: written }), "x")
+    expect([read.version, read.notes.join()]).toEqual([version, expect.stringContaining(says)])
+  })
+
+  it("lists programs and what it wants to be configured", async () => {
+    const plugin = claude({ userConfig: { token: {} } }, { "bin/ls": "", "monitors/m.json": "" })
+    expect((await readManifest(plugin, "x")).unused).toEqual({
+      programs: ["ls"],
+      monitors: ["m.json"],
+      userConfig: ["token"],
+    })
+  })
+
   it("takes hooks from a path, a list and the manifest itself, each once", async () => {
     const one = JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command: "one" }] }] } })
     const inline = { Stop: [{ hooks: [{ type: "command", command: "two" }] }] }
