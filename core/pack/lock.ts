@@ -29,15 +29,23 @@ export function lockFileOf(scope: SettingsScope, { root, user, managed }: ScopeF
 
 /** Reads a lock; empty when there is none. Throws PACK_LOCK_INVALID. */
 export async function readLock(file: string): Promise<PackLock> {
+  let text = ""
   try {
     if (!isThere(file)) return new Map()
-    const { value } = await parseDocument(file, readSettingsText(file))
+    text = readSettingsText(file)
+    const { value } = await parseDocument(file, text)
     return new Map(Object.entries(checkLock(file, value).packs))
   } catch (error) {
     if (isSousError(error) && error.code === "PACK_LOCK_INVALID") throw error
-    throw new SousError("PACK_LOCK_INVALID", { file, problem: (error as Error).message, mend: MEND }, { cause: error })
+    const problem = (error as Error).message.replace(/^Cannot read settings "[^"]*" at /, "at ")
+    const mend = /^<{7} /m.test(text) ? MEND_MERGE : MEND_TEXT
+    throw new SousError("PACK_LOCK_INVALID", { file, problem, mend }, { cause: error })
   }
 }
+
+/** Nothing is added to a lock that cannot be read: it may hold packs that guard something. */
+const MEND_TEXT = "restore it from version control"
+const MEND_MERGE = "take the lines of the merge out of it, so that each pack stands there once"
 
 /** What else is done while a lock is held. */
 export interface LockWork {

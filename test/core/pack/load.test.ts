@@ -376,6 +376,16 @@ describe("readLock()", () => {
     await expect(readLock(file)).rejects.toMatchObject({ code: "PACK_LOCK_INVALID" })
   })
 
+  it("says how to mend a lock that was merged, or is no JSON", async () => {
+    const mendOf = async (text: string) =>
+      await readLock(join(folder({ "sous.lock": text }), "sous.lock")).then(
+        () => undefined,
+        (error) => error.mend,
+      )
+    expect(await mendOf('{\n<<<<<<< HEAD\n"lockVersion": 1\n')).toContain("the lines of the merge")
+    expect(await mendOf("{")).toBe("restore it from version control")
+  })
+
   it("refuses a lock of another version and a file that is none", async () => {
     for (const text of ['{"lockVersion":2,"packs":{}}', "{", "[]"]) {
       const file = join(folder({ "sous.lock": text }), "sous.lock")
