@@ -6,10 +6,13 @@
 
 import { isSousError, SousError, suggest } from "../error.ts"
 import { boundPlugin } from "../pack/bound.ts"
+import { recipeName } from "../pack/content.ts"
 import { faultFor, type OpenedPacks, openPacks } from "../pack/load.ts"
+import { lockFileOf, type PackLock, readLock } from "../pack/lock.ts"
 import type { PluginEntry } from "../plugin.ts"
 import { dataFolderFor } from "../session/store.ts"
 import type { LoadedSettings } from "../settings/load.ts"
+import type { ScopeFolders } from "../settings/scopes.ts"
 
 /** How packs are opened. */
 export interface PackStart {
@@ -65,4 +68,13 @@ export function packRecipe(packs: OpenedPacks, word: string): string | undefined
   const of = packs.recipes.filter(({ pack }) => word.startsWith(`${pack}/`)).map(({ name }) => name)
   if (of.length === 0 || /\.\w+$/.test(word)) return undefined
   throw new SousError("RECIPE_UNKNOWN", { name: word, mend: suggest(word, of) })
+}
+
+/** The fault of a recipe `pack/name` that the lock of an untrusted project knows; undefined: the word means something else. */
+export async function untrustedRecipe(word: string, folders: ScopeFolders): Promise<SousError | undefined> {
+  const file = lockFileOf("project", folders)
+  const lock: PackLock = file === undefined ? new Map() : await readLock(file).catch(() => new Map())
+  const names = [...lock].flatMap(([pack, { recipes = [] }]) => recipes.map((one) => `${pack}/${recipeName(one)}`))
+  if (!names.includes(word)) return undefined
+  return new SousError("RECIPE_UNKNOWN", { name: word, mend: 'run "sous trust", or add --trust' })
 }

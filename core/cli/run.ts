@@ -3,6 +3,8 @@
  *
  * Invariant: a recipe gets what it asks for only where somebody granted it.
  */
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
 import { SousError } from "../error.ts"
 import type { RunEvent } from "../event.ts"
 import type { Kit, Run } from "../kit.ts"
@@ -65,6 +67,7 @@ async function findAndLoad(kit: Kit, { line, host, loaded, cwd, packs }: Session
   const packed = packs && (await import("./pack-start.ts")).packRecipe(packs, word)
   if (packed) return { recipe: await loadRecipe(packed, host.loadOptions()), from: "pack" }
   const options = { cwd, folders: loaded.folders, shipped: host.packageFile("recipes"), trust: loaded.trust.isTrusted }
+  if (!options.trust && word.includes("/") && !existsSync(resolve(cwd, word))) await refuseUntrusted(word, loaded, host)
   const found = findRecipe(word, options)
   if (found) {
     const { file, from } = found
@@ -79,6 +82,14 @@ async function findAndLoad(kit: Kit, { line, host, loaded, cwd, packs }: Session
     throw unknownRecipe(word, options, kit.describe().recipes)
   }
   return { recipe, from: "plugin" }
+}
+
+/** Throws RECIPE_UNKNOWN for a recipe of a pack that only a project names which nobody trusts. */
+async function refuseUntrusted(word: string, { folders, warnings }: Session["loaded"], host: Host): Promise<void> {
+  const fault = await (await import("./pack-start.ts")).untrustedRecipe(word, folders)
+  if (fault === undefined) return
+  for (const warning of warnings) host.tell(`! ${warning}`)
+  throw fault
 }
 
 /** Without anybody to ask, a recipe is told what it does not get. */

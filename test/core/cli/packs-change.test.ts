@@ -3,6 +3,7 @@
  */
 import { join } from "node:path"
 import { beforeEach, describe, expect, it } from "vitest"
+import { untrustedRecipe } from "../../../core/cli/pack-start.ts"
 import { after } from "../../harness.ts"
 import { createRegistry, type Registry } from "../pack/sources.ts"
 import { type CommandPlace, commandPlace } from "./place.ts"
@@ -120,6 +121,22 @@ describe("sous update", () => {
     await add("one", { npm_config_registry: first.url })
     const { stderr } = await place.run(["update"], { env: { npm_config_registry: second.url } })
     expect(stderr).toMatch(/may do more[\s\S]*comes from http:\S+, and before it came from http:/)
+  })
+})
+
+describe("untrustedRecipe()", () => {
+  it("says that a recipe of a pack waits for trust, and leaves other words alone", async () => {
+    place.put("packs/one/check.yaml", "name: check\n")
+    publish("1.0.0", "recipes: [check.yaml]")
+    await add("./packs/one")
+    const folders = { managed: "/", claude: { managed: "/" }, root: place.project }
+    expect(await untrustedRecipe("one/check", folders)).toMatchObject({
+      code: "RECIPE_UNKNOWN",
+      mend: expect.stringContaining("sous trust"),
+    })
+    expect(await untrustedRecipe("one/other", folders)).toBeUndefined()
+    place.put("sous.lock", "<<<<<<< HEAD")
+    expect(await untrustedRecipe("one/check", folders)).toBeUndefined()
   })
 })
 
