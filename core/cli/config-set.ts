@@ -8,7 +8,14 @@ import { parseRule } from "../permission/rule.ts"
 import { entrySchema, findKeyPath, type KeyPath, parseValue } from "../settings/key-path.ts"
 import { homeFolder, scopeFolders } from "../settings/scopes.ts"
 import { keepTrust } from "../settings/trust-keep.ts"
-import { WRITABLE_SCOPES, type WritableScope, type WritePlace, writePlace, writeSetting } from "../settings/write.ts"
+import {
+  WRITABLE_SCOPES,
+  type WritableScope,
+  type WritePlace,
+  type WrittenSettings,
+  writePlace,
+  writeSetting,
+} from "../settings/write.ts"
 import type { CommandLine } from "./command-line.ts"
 import { type WantedChange, whatCounts } from "./config-counts.ts"
 import type { Host } from "./host.ts"
@@ -30,8 +37,8 @@ export async function setConfig({ args, values }: CommandLine, host: Host): Prom
     throw new SousError("SETTINGS_KEY_MANAGED", { name: wanted.name, scope: place.scope })
   }
   const start = { cwd: await host.cwd(), env: host.env, files: [place.file] }
-  const write = () => writeSetting(place, wanted.change)
-  const written = place.scope === "user" ? await write() : await keepTrust(start, write)
+  const around = (write: () => Promise<WrittenSettings>) => keepTrust(start, write)
+  const written = await writeSetting(place, wanted.change, place.scope === "user" ? {} : { around })
   const counts = await whatCounts(wanted, place, host)
   const { name: key } = wanted
   const { file, isChanged } = written

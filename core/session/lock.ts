@@ -11,19 +11,28 @@ import { FILE_MODE } from "./store.ts"
 
 /** A lock is held for milliseconds; one that is older than this was left by a process that died, ms. */
 const STALE_MS = 10_000
-/** How long a lock is waited for, ms. */
+/** How long a lock is waited for that does not change hands, ms. */
 const PATIENCE_MS = 20_000
-/** Between two tries at most, ms. */
-const PAUSE_MS = 20
+/** How long a lock is waited for that others take in turn, ms. */
+const QUEUE_MS = 120_000
+/** Between two tries at most, ms: at first, and when many have waited for long. */
+const PAUSE_MS = { first: 20, last: 500 }
 
 /** Does the work while no other process holds the lock of this file. Throws an Error when it stays taken. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const lock = `${file}.lock`
-  const until = performance.now() + PATIENCE_MS
+  const begin = performance.now()
+  let [holder, since] = [0, begin]
+  let pause = PAUSE_MS.first
   while (!(await isTaken(lock))) {
-    if (performance.now() > until) throw new Error(`"${lock}" stays locked`)
-    await breakStale(lock)
-    await delay(Math.random() * PAUSE_MS)
+    const now = performance.now()
+    const found = await stat(lock).catch(() => undefined)
+    if (found !== undefined && found.mtimeMs !== holder) [holder, since] = [found.mtimeMs, now]
+    if (now > since + PATIENCE_MS || now > begin + QUEUE_MS) throw new Error(`"${lock}" stays locked`)
+    await breakStale(lock, found)
+    await delay(Math.random() * pause)
+    // A crowd that looks all the time would leave the holder no processor to work on.
+    pause = Math.min(pause * 1.5, PAUSE_MS.last)
   }
   try {
     return await work()
@@ -82,8 +91,7 @@ async function isTaken(lock: string): Promise<boolean> {
 }
 
 /** Several may find the same stale lock: it is moved away, and only who moved that very one has broken it. */
-async function breakStale(lock: string): Promise<void> {
-  const found = await stat(lock).catch(() => undefined)
+async function breakStale(lock: string, found: Stats | undefined): Promise<void> {
   if (found === undefined || Date.now() - found.mtimeMs < STALE_MS) return
   const aside = besides(lock)
   const moved = await rename(lock, aside).then(

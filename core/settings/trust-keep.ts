@@ -21,11 +21,29 @@ export interface KeepTrustOptions<T = unknown> extends LoadSettingsOptions {
 /** Does the work; what it throws is thrown on. Throws TRUST_STORE_UNWRITABLE. */
 export async function keepTrust<T>(options: KeepTrustOptions<T>, work: () => Promise<T>): Promise<T> {
   const { files, ...start } = options
-  const before = await look(start)
-  const known = before && (await trustedFiles(before))
+  const known = await whileStill(async () => {
+    const before = await look(start)
+    return before && (await trustedFiles(before))
+  })
   const result = await work()
-  if (known !== undefined) await renew(known, start, typeof files === "function" ? files(result) : files)
+  if (known === undefined) return result
+  await whileStill(() => renew(known, start, typeof files === "function" ? files(result) : files))
   return result
+}
+
+/** How often somebody else may change a file while it is looked at. */
+const MOST_TRIES = 5
+
+/** Undefined when files change all the time: what nobody could look at is not trusted, and the work is done all the same. */
+async function whileStill<T>(read: () => Promise<T>): Promise<T | undefined> {
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isSousError(error) || error.code !== "TRUST_CHANGED") throw error
+    }
+  }
+  return undefined
 }
 
 /** Nothing of the project runs for this. Undefined: the settings cannot be read. */

@@ -44,6 +44,11 @@ export interface WrittenSettings {
   values: Settings
 }
 
+export interface WriteOptions {
+  /** Does the writing, and what belongs to it, while nobody else writes settings there. */
+  around?(write: () => Promise<WrittenSettings>): Promise<WrittenSettings>
+}
+
 /** How often a file may have been changed by others before it could be replaced. */
 const MOST_TRIES = 5
 
@@ -65,23 +70,32 @@ export function writePlace(
  * Changes one key of a file. Throws SETTINGS_FILE_…, SETTINGS_KEY_UNKNOWN and SETTINGS_VALUE_INVALID for a file that is
  * broken or would be, SETTINGS_WRITE_CODE, SETTINGS_WRITE_OUTSIDE, SETTINGS_WRITE_UNSAFE and SETTINGS_WRITE_FAILED.
  */
-export async function writeSetting(place: WritePlace, change: SettingsChange): Promise<WrittenSettings> {
+export async function writeSetting(
+  place: WritePlace,
+  change: SettingsChange,
+  { around = (write) => write() }: WriteOptions = {},
+): Promise<WrittenSettings> {
   if (extname(place.file) === ".ts") throw new SousError("SETTINGS_WRITE_CODE", { file: place.file })
   try {
     await makeFolder(place)
     const file = await realFile(place)
-    return await withLock(file, async () => {
-      await removeLeftovers(file)
-      for (let tries = 1; ; tries++) {
-        const written = await changeFile(place, file, change)
-        if (written !== undefined) return written
-        if (tries === MOST_TRIES) throw new Error("somebody else changes it all the time")
-      }
-    })
+    return await withLock(join(dirname(file), LOCK), () => around(() => changeLocked(place, file, change)))
   } catch (error) {
     if (isSousError(error)) throw error
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
     throw new SousError("SETTINGS_WRITE_FAILED", { file: place.file, reason }, { cause: error })
+  }
+}
+
+/** One lock for all settings of a folder: what a person trusts of a project are all of its files together. */
+const LOCK = "settings.json"
+
+async function changeLocked(place: WritePlace, file: string, change: SettingsChange): Promise<WrittenSettings> {
+  await removeLeftovers(file)
+  for (let tries = 1; ; tries++) {
+    const written = await changeFile(place, file, change)
+    if (written !== undefined) return written
+    if (tries === MOST_TRIES) throw new Error("somebody else changes it all the time")
   }
 }
 

@@ -144,3 +144,17 @@ test("sous config set refuses settings that are code, and changes nothing inside
   }
   expect(existsSync(join(place.folder, USER))).toBe(false)
 })
+
+test("sous config add loses nothing of what ten processes write into two files of a trusted project at once, and no trust", async () => {
+  place.put("project/.sous/settings.json", '{ "permissions": { "allow": ["Bash(first)"] } }')
+  await place.run(["trust", "--yes"])
+  const rules = Array.from({ length: 10 }, (_, index) => `Bash(p${index})`)
+  const add = (rule: string, index: number) =>
+    config("add", "permissions.allow", rule, "--scope", index % 2 === 0 ? "project" : "local")
+  const ended = await Promise.all(rules.map(add))
+  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(rules.map(() => [0, ""]))
+  const { settings } = JSON.parse((await config("explain", "permissions.allow", "--json")).stdout)
+  const values = settings[0].entries.map(({ value }: { value: string }) => value)
+  expect(values.sort()).toEqual(["Bash(first)", ...rules])
+  expect(JSON.parse((await place.run(["trust", "status", "--json"])).stdout)).toMatchObject({ state: "trusted" })
+}, 60_000)
