@@ -76,6 +76,9 @@ export function createTakeOver(
 
 type Faults = Map<string, SousError>
 
+/** How often the project may change while it is read. */
+const MOST_MOVES = 5
+
 /** Reads all files; one that is broken or gone is replaced by what it said before. */
 async function readAgain(
   reload: SettingsReload,
@@ -90,7 +93,7 @@ async function readAgain(
   >
   // What a person said yes to counts for the run; who may come in is said by `tighten`.
   let { isTrusted: trust } = reload.loaded.trust
-  for (;;) {
+  for (let moved = 0; ; ) {
     try {
       const fresh = await reload.load({ instead, load: undefined, trust })
       return { fresh: withGone(fresh, before, faults), faults }
@@ -99,6 +102,8 @@ async function readAgain(
         trust = false
         continue
       }
+      // Somebody wrote there between two looks.
+      if (isSousError(error) && error.code === "TRUST_CHANGED" && moved++ < MOST_MOVES) continue
       const file = isSousError(error) ? (error.details as { file?: unknown }).file : undefined
       if (typeof file !== "string" || instead.has(file)) throw error
       faults.set(file, error as SousError)

@@ -97,8 +97,10 @@ async function findIn({ folder, name }: Place, reading: Reading, endings?: reado
   return found
 }
 
+/** Without its text: what lies in the file now need not be that. */
 function keptOf(file: string, { scope, base }: Place, { instead }: Reading): SettingsSource {
-  return instead.get(file) ?? { scope, file, base, values: {} }
+  const { text: _before, ...kept } = instead.get(file) ?? { scope, file, base, values: {} }
+  return kept
 }
 
 function isStrictJson(text: string): boolean {

@@ -86,6 +86,21 @@ describe("a change while a command of turn 1 is at work, and a call in turn 2", 
   })
 
   it.each([
+    ["is emptied", ""],
+    ["breaks", '{ "permissions": '],
+  ])("is refused by a new rule of the person's own, though a file of the trusted project %s", async (_, text) => {
+    place.put(USER, permissions({}))
+    place.put("project/.sous/settings.json", permissions({ allow: ALLOW }))
+    expect((await place.run(["trust", "--yes"])).code).toBe(0)
+    const { results, notices } = await runWith(TURNS, () => {
+      place.put("project/.sous/settings.json", text)
+      place.put(USER, permissions({ deny: ["Bash(touch two)"] }))
+    })
+    expect(results[1]!.preview).toMatch(DENIED)
+    expect(notices.map(({ code }) => code)).toEqual(["SETTINGS_FILE_BROKEN", undefined])
+  })
+
+  it.each([
     ["taken out", () => place.put(USER, permissions({ allow: ALLOW }))],
     ["gone with its file", () => rmSync(join(place.folder, USER))],
   ])("is refused by a deny rule that was %s", async (_, change) => {
