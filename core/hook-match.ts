@@ -6,6 +6,7 @@
 import { nearestName, SousError } from "./error.ts"
 import { HOOKS, type HookEvent, type HookSpec } from "./hook.ts"
 import { type HookDialect, type HookSource, placeOf } from "./hook-source.ts"
+import { HIDDEN } from "./permission/rule.ts"
 import type { RegisteredHook } from "./registry.ts"
 
 /** A hook that is ready to run. */
@@ -93,6 +94,9 @@ function compileMatcher(
   const refuse = (reason: string, cause?: unknown) =>
     new SousError("HOOK_MATCHER_INVALID", { owner: named.owner, hook: named.name, matcher, reason }, { cause })
   if (/^\s*\*?\s*$/.test(matcher)) return () => true
+  const hidden = HIDDEN.exec(matcher)?.[0]?.codePointAt(0)
+  if (hidden !== undefined)
+    throw refuse(`it holds a character that nobody sees, U+${hidden.toString(16).padStart(4, "0")}`)
   if (spec.matches === undefined) throw refuse(`the event "${hook.event}" has nothing to match`)
   if (NAMES_ONLY.test(matcher)) {
     const names = new Set(matcher.split(/[|,]/).map((part) => part.trim()))
@@ -114,7 +118,7 @@ export function missedTools(hooks: readonly RegisteredHook[], tools: readonly st
     const { event, matcher, source } = hook
     const spec: HookSpec = HOOKS[event]
     if (matcher === undefined || spec.matches !== "tool_name") return []
-    const mend = NAMES_ONLY.test(matcher) ? mendOfNames(matcher, tools, source) : mendOfRule(matcher, tools)
+    const mend = NAMES_ONLY.test(matcher) ? mendOfNames(matcher, tools, source) : mendOfPattern(matcher, tools)
     if (mend === undefined) return []
     const place = source ? placeOf(source.origin) : `plugin "${hook.plugin}"`
     return [`The ${event} hook of ${place} with the matcher "${matcher}" does not see what it seems to watch: ${mend}`]
@@ -135,10 +139,13 @@ function mendOfNames(matcher: string, tools: readonly string[], source: HookSour
   return undefined
 }
 
-/** A permission rule is a valid regular expression, too, and as such fits no name of a tool. */
-function mendOfRule(matcher: string, tools: readonly string[]): string | undefined {
-  const [, tool] = /^(\w+)\(.*\)$/s.exec(matcher) ?? []
-  if (tool === undefined || !tools.includes(tool) || tools.some((name) => new RegExp(matcher).test(name)))
-    return undefined
-  return `it is a permission rule; write the matcher "${tool}", and the rule as "if"`
+/** A permission rule, and a name in quotes or slashes, are valid regular expressions too, and fit no name of a tool. */
+function mendOfPattern(matcher: string, tools: readonly string[]): string | undefined {
+  const words: readonly string[] = matcher.match(/\w+/g) ?? []
+  const meant = words.flatMap((word) => tools.find((name) => name.toLowerCase() === word.toLowerCase()) ?? [])
+  if (meant.length === 0 || matcher.includes("mcp__")) return undefined
+  if (tools.some((name) => new RegExp(matcher).test(name))) return undefined
+  const [, tool = ""] = /^(\w+)\(.*\)$/s.exec(matcher) ?? []
+  if (tools.includes(tool)) return `it is a permission rule; write the matcher "${tool}", and the rule as "if"`
+  return `it fits no tool; write "${meant.join("|")}"`
 }

@@ -121,7 +121,7 @@ const MAX_NAME_CHARS = 200
 /** Longer rules are no work of a person. */
 const MAX_RULE_CHARS = 1_000_000
 /** Controls, marks of direction, halves of characters: what nobody sees in a rule, and no guard should hang on. */
-const HIDDEN =
+export const HIDDEN =
   /[\0-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E007F}\p{Surrogate}]/u
 
 function readRule(text: string): ParsedRule | Problem {
@@ -175,7 +175,7 @@ function compileOne(
   report: { warnings: string[]; known: string[] | undefined; absent: Map<string, AbsentTool> },
 ): CompiledRule[] {
   const read = typeof source.text === "string" ? readRule(source.text) : NOT_TEXT
-  const checked = "problem" in read ? read : checkSide(read, source)
+  const checked = "problem" in read ? read : (twoRules(read, source, report.known) ?? checkSide(read, source))
   if ("problem" in checked) {
     if (source.behavior !== "allow" && !options.lenient) {
       const from = source.file === undefined ? source.scope : `${source.file}:${source.line ?? 1}:${source.column ?? 1}`
@@ -208,6 +208,19 @@ function compileOne(
   // Links are followed now, so that deciding looks at no disk.
   if (source.behavior !== "allow" && (rule.speaksOf(PATH_RULES.read) || rule.speaksOf(PATH_RULES.write))) rule.path()
   return [rule]
+}
+
+/** Rules joined in one text, as flags take them: as a guard it would fit what nobody writes. */
+function twoRules(
+  { tool, specifier = "" }: ParsedRule,
+  { behavior }: RuleSource,
+  known: readonly string[] = [],
+): Problem | undefined {
+  const [joint = "", next = ""] = /\)\s*[,;|]?\s*([A-Z]\w*)\(/.exec(specifier) ?? []
+  if (behavior === "allow" || !known.includes(next)) return undefined
+  const at = specifier.indexOf(joint)
+  const [first, second] = [`${tool}(${specifier.slice(0, at)})`, `${next}(${specifier.slice(at + joint.length)})`]
+  return { problem: "it holds more than one rule", mend: `write "${clip(first)}" and "${clip(second)}" as two entries` }
 }
 
 const NOT_TEXT: Problem = { problem: "it is no text", mend: 'write "Tool" or "Tool(specifier)"' }

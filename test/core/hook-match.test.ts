@@ -95,6 +95,9 @@ describe("missedTools()", () => {
     ["Edti", 'no tool is named "Edti"; write "Edit"'],
     ["Task", 'no tool is named "Task"; write "Agent"'],
     ["Bash(rm *)", 'write the matcher "Bash", and the rule as "if"'],
+    ['"Bash"', 'it fits no tool; write "Bash"'],
+    ["/bash/", 'it fits no tool; write "Bash"'],
+    ["Bash&Edit", 'it fits no tool; write "Bash|Edit"'],
   ])("says of the matcher %j what is meant", (matcher, mend) => {
     const [said, ...more] = missed(matcher, "native")
     expect(said).toContain(`The PreToolUse hook of .hooks.json:3 with the matcher "${matcher}"`)
@@ -102,7 +105,7 @@ describe("missedTools()", () => {
     expect(more).toEqual([])
   })
 
-  it.each(["Bash", "Bash|Edti", "*", "", "mcp__git", "B(a|o)sh", "NotebookEdit", "constructor"])(
+  it.each(["Bash", "Bash|Edti", "*", "", "mcp__git", "B(a|o)sh", "NotebookEdit", "constructor", "mcp__x__Edit.*"])(
     "says nothing of the matcher %j",
     (matcher) => {
       expect(missed(matcher)).toEqual([])
@@ -113,3 +116,11 @@ describe("missedTools()", () => {
     expect(missed("Task", "claude-code")).toEqual([])
   })
 })
+
+it.each(["\u200bBash", "Ba\0sh", "Bash\ufeff.*"])(
+  "compileHooks() refuses the matcher %j: nobody sees all of it",
+  (matcher) => {
+    const hook = { event: "PreToolUse" as const, matcher, plugin: "guard", handler }
+    expect(() => compileHooks([hook])).toThrow(/a character that nobody sees, U\+/)
+  },
+)

@@ -205,6 +205,8 @@ const INVALID = [
   ["Bash(rm\u202e)", "it holds a character that nobody sees, U+202E", "write the rule without it"],
   ["Ba\u200bsh", "it holds a character that nobody sees, U+200B", "write the rule without it"],
   ["Bash(rm\0)", "it holds a character that nobody sees, U+0000", "write the rule without it"],
+  ["Bash(rm *),Edit(/a)", "it holds more than one rule", 'write "Bash(rm *)" and "Edit(/a)" as two entries'],
+  ["Bash(rm *) Bash(mv *)", "it holds more than one rule", 'write "Bash(rm *)" and "Bash(mv *)" as two entries'],
   ["Bash(command:rm *)", '"command" is not matched as a parameter', 'write "Bash(rm *)"'],
   ["Edit(file_path:src/**)", '"file_path" is not matched as a parameter', 'write "Edit(src/**)"'],
   ["WebFetch(url:https://x.test/)", '"url" is not matched as a parameter', 'write "WebFetch(https://x.test/)"'],
