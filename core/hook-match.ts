@@ -6,7 +6,7 @@
 import { nearestName, SousError } from "./error.ts"
 import { HOOKS, type HookEvent, type HookSpec } from "./hook.ts"
 import { type HookDialect, type HookSource, placeOf } from "./hook-source.ts"
-import { HIDDEN } from "./permission/rule.ts"
+import { findHidden } from "./name.ts"
 import type { RegisteredHook } from "./registry.ts"
 
 /** A hook that is ready to run. */
@@ -94,9 +94,8 @@ function compileMatcher(
   const refuse = (reason: string, cause?: unknown) =>
     new SousError("HOOK_MATCHER_INVALID", { owner: named.owner, hook: named.name, matcher, reason }, { cause })
   if (/^\s*\*?\s*$/.test(matcher)) return () => true
-  const hidden = HIDDEN.exec(matcher)?.[0]?.codePointAt(0)
-  if (hidden !== undefined)
-    throw refuse(`it holds a character that nobody sees, U+${hidden.toString(16).padStart(4, "0")}`)
+  const hidden = findHidden(matcher)
+  if (hidden !== undefined) throw refuse(`it holds a character that nobody sees, ${hidden}`)
   if (spec.matches === undefined) throw refuse(`the event "${hook.event}" has nothing to match`)
   if (NAMES_ONLY.test(matcher)) {
     const names = new Set(matcher.split(/[|,]/).map((part) => part.trim()))

@@ -1,5 +1,5 @@
 /**
- * Wrong names and the right ones nearest to them.
+ * Wrong names and the right ones nearest to them, and characters in names that nobody sees.
  *
  * Invariant: nothing unknown is ignored or guessed at: it is refused with the name that was meant.
  */
@@ -13,6 +13,16 @@ export function nearestName(wrong: string, known: Iterable<string>): string | un
     if (distance < bestDistance) [best, bestDistance] = [name, distance]
   }
   return best
+}
+
+/** Controls, marks of direction, halves of characters: what nobody sees, and no guard should hang on. */
+const HIDDEN =
+  /[\0-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E007F}\p{Surrogate}]/u
+
+/** The first character of a rule or matcher that nobody sees, as `U+200B`. */
+export function findHidden(text: string): string | undefined {
+  const point = HIDDEN.exec(text)?.[0]?.codePointAt(0)
+  return point === undefined ? undefined : `U+${point.toString(16).toUpperCase().padStart(4, "0")}`
 }
 
 /** Letters to add, drop, change or swap with their neighbour. */

@@ -6,6 +6,7 @@
  */
 import { dirname } from "node:path"
 import { nearestName, SousError } from "../error.ts"
+import { findHidden } from "../name.ts"
 import type { RuleSource, Scope } from "./decision.ts"
 import { compileFlags, type FlagGrants, type Follow } from "./flag.ts"
 import type { PathAnchors } from "./path-pattern.ts"
@@ -120,19 +121,14 @@ type Problem = { problem: string; mend: string }
 const MAX_NAME_CHARS = 200
 /** Longer rules are no work of a person. */
 const MAX_RULE_CHARS = 1_000_000
-/** Controls, marks of direction, halves of characters: what nobody sees in a rule, and no guard should hang on. */
-export const HIDDEN =
-  /[\0-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E007F}\p{Surrogate}]/u
 
 function readRule(text: string): ParsedRule | Problem {
   if (text.length > MAX_RULE_CHARS) {
     return { problem: `it has ${text.length} characters`, mend: `write a shorter one: ${MAX_RULE_CHARS} at most` }
   }
-  const hidden = HIDDEN.exec(text)?.[0]?.codePointAt(0)
-  if (hidden !== undefined) {
-    const code = `U+${hidden.toString(16).toUpperCase().padStart(4, "0")}`
-    return { problem: `it holds a character that nobody sees, ${code}`, mend: "write the rule without it" }
-  }
+  const hidden = findHidden(text)
+  if (hidden !== undefined)
+    return { problem: `it holds a character that nobody sees, ${hidden}`, mend: "write the rule without it" }
   const trimmed = text.trim()
   const open = trimmed.indexOf("(")
   const tool = open < 0 ? trimmed : trimmed.slice(0, open)
