@@ -4,7 +4,8 @@
  * Invariant: `import "sous"` in a loaded file is the instance that runs, wherever the file lies; nothing is written into
  * the folder it lies in.
  */
-import { readdir, readFile } from "node:fs/promises"
+import { constants } from "node:fs"
+import { open, readdir } from "node:fs/promises"
 import { basename, dirname, extname, join } from "node:path"
 import { nearestName, SousError } from "../error.ts"
 import type { Recipe } from "../step.ts"
@@ -44,19 +45,31 @@ export async function loadRecipe(file: string, options: LoadOptions): Promise<Re
  * MODULE_IMPORT_MISSING, MODULE_THREW, or the SousError that it threw itself.
  */
 export async function loadModule(file: string, options: LoadOptions): Promise<Record<string, unknown>> {
-  const source = await readFile(file, "utf8").catch((cause) => {
-    throw new SousError("MODULE_FILE_UNREADABLE", { file, reason: cause.code ?? String(cause) }, { cause })
+  const source = await readText(file).catch((cause) => {
+    throw new SousError("MODULE_FILE_UNREADABLE", { file, reason: cause.code ?? cause.message }, { cause })
   })
   return await importModule(file, { ...options, source })
 }
 
+/** Opening a pipe would wait for its writer, and a device may never end. */
+async function readText(file: string): Promise<string> {
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const stats = await handle.stat()
+    if (!stats.isFile() && !stats.isDirectory()) throw new Error("it is a pipe or a device, not a file")
+    return await handle.readFile("utf8")
+  } finally {
+    await handle.close()
+  }
+}
+
 async function readSource(file: string): Promise<string> {
   try {
-    return await readFile(file, "utf8")
+    return await readText(file)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code !== "ENOENT")
-      throw new SousError("MODULE_FILE_UNREADABLE", { file, reason: code ?? String(cause) }, { cause })
+      throw new SousError("MODULE_FILE_UNREADABLE", { file, reason: code ?? (cause as Error).message }, { cause })
     const near = nearestName(basename(file), await recipesBeside(file))
     throw new SousError("RECIPE_FILE_MISSING", { file, near: near && join(dirname(file), near) })
   }

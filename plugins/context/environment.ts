@@ -3,7 +3,8 @@
  *
  * Invariant: it only reads files. No git process is started: a repository's own configuration could make one run code.
  */
-import { readFile } from "node:fs/promises"
+import { constants } from "node:fs"
+import { type FileHandle, open } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { definePlugin } from "sous"
 
@@ -44,10 +45,19 @@ async function headOf(git: string, folder: string): Promise<string | undefined> 
   return link === undefined ? undefined : await readText(join(resolve(folder, link), "HEAD"))
 }
 
+/** What git writes there is a line. A folder may bring a pipe in its place, and opening that would wait for ever. */
 async function readText(file: string): Promise<string | undefined> {
+  let handle: FileHandle | undefined
   try {
-    return (await readFile(file, "utf8")).trim()
+    handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stats = await handle.stat()
+    if (!stats.isFile() || stats.size > MOST_BYTES) return undefined
+    return (await handle.readFile("utf8")).trim()
   } catch {
     return undefined
+  } finally {
+    await handle?.close()
   }
 }
+
+const MOST_BYTES = 64 * 1024

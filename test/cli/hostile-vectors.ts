@@ -375,6 +375,17 @@ function blockingRows(): Vector[] {
   return [
     ...files.map((file) => row("a pipe", file, pipe)),
     ...files.map((file) => row("5 GB of", file, sparse)),
+    row("a pipe", ".git/HEAD", pipe),
+    row("5 GB of", ".git/HEAD", sparse),
+    {
+      name: "a pipe .git",
+      alone: true,
+      lay({ put, project }) {
+        put(".sous/settings.json", {})
+        rmSync(join(project, ".git"), { recursive: true, force: true })
+        pipe(join(project, ".git"))
+      },
+    },
     row("a folder", ".sous/settings.json", (path) => mkdirSync(path)),
   ]
 }
