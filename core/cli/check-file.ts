@@ -36,6 +36,8 @@ export interface FileGround {
   tools: readonly Tool[]
   /** Absolute: the folder of this person's settings. */
   user?: string | undefined
+  /** What keeps code (its file) from being loaded. */
+  whyNotLoaded?(file: string): Promise<Finding | undefined>
 }
 
 const NOTHING = { findings: [], rules: [], hooks: [], variables: [], ofPlugin: false }
@@ -45,7 +47,10 @@ export async function checkFile(file: string, ground: FileGround): Promise<FileC
   let as = "nothing that can be read"
   try {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return await checkFolder(file)
-    if (/\.[mc]?[jt]s$/.test(file)) return await checkCode(file, ground)
+    if (/\.[mc]?[jt]s$/.test(file)) {
+      const fault = await ground.whyNotLoaded?.(file)
+      return fault === undefined ? await checkCode(file, ground) : { ...NOTHING, as: "code", findings: [fault] }
+    }
     const { text, document, fault } = await openFile(file)
     const kind = kindOf(file, document?.value, { user: ground.user })
     as = describeKind(kind)

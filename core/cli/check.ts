@@ -4,7 +4,9 @@
  * Invariant: every file is looked at, and everything that is wrong with one is told; nothing of a project that nobody
  * trusts is run.
  */
-import { resolve } from "node:path"
+import { dirname, resolve } from "node:path"
+import { given } from "../settings/given.ts"
+import { loadSettings } from "../settings/load.ts"
 import { fixedFolders, homeFolder } from "../settings/scopes.ts"
 import type { Tool } from "../tool.ts"
 import { checkFile, type FileCheck } from "./check-file.ts"
@@ -20,7 +22,7 @@ export async function check(line: CommandLine, host: Host): Promise<number> {
   const cwd = await host.cwd()
   const found =
     line.args.length > 0
-      ? await checkFiles(line.args, host)
+      ? await checkFiles(line, host)
       : await (await import("./check-place.ts")).checkPlace(line, host)
   const report = settleFindings(found)
   const text = line.values.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report, cwd)
@@ -28,19 +30,36 @@ export async function check(line: CommandLine, host: Host): Promise<number> {
   return isFine(report) ? 0 : 1
 }
 
-async function checkFiles(args: readonly string[], host: Host): Promise<CheckReport> {
+async function checkFiles({ args, values }: CommandLine, host: Host): Promise<CheckReport> {
   const cwd = await host.cwd()
   const shipped = await host.shippedPlugins()
   const tools = shipped.flatMap(({ tools: list = [] }) => list)
   const agents = shipped.flatMap(({ agents: list = [] }) => list.map(({ name }) => name))
   const { user } = fixedFolders({ env: host.env, home: homeFolder(host.env) })
+  const whyNotLoaded = values.trust ? undefined : untrustedCode(host)
   const report: CheckReport = { files: [], findings: [] }
   for (const file of new Set(args.map((arg) => resolve(cwd, arg)))) {
-    const one = await checkFile(file, { host, tools, user })
+    const one = await checkFile(file, { host, tools, user, ...given({ whyNotLoaded }) })
     report.files.push({ file, as: one.as })
     report.findings.push(...one.findings, ...(await together(one, { cwd, host, tools, agents })))
   }
   return report
+}
+
+/** Code of a project that brings something nobody trusts is not loaded, whoever names it. */
+function untrustedCode({ env }: Host): (file: string) => Promise<Finding | undefined> {
+  return async (file) => {
+    const look = { cwd: dirname(file), env, home: homeFolder(env), load: async () => ({ default: {} }) }
+    // Where settings are broken, nobody can have trusted them as they are.
+    const trust = await loadSettings(look).then(
+      (loaded) => loaded.trust,
+      () => undefined,
+    )
+    if (trust?.isTrusted || trust?.state === "nothing") return undefined
+    const problem = "its code was not loaded, since nobody has trusted this project as it is"
+    const mend = 'look at it and say yes with "sous trust", or add --trust'
+    return { level: "warning", file, line: 1, column: 1, what: "", problem, mend }
+  }
 }
 
 interface Around {

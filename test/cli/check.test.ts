@@ -25,6 +25,23 @@ async function check(...args: string[]): Promise<Report & { code: number | null 
   return { code, ...(JSON.parse(stdout) as Report) }
 }
 
+describe("sous check FILE", () => {
+  it("loads no code of a project that nobody trusts, by whatever name, and does once somebody says so", async () => {
+    const mark = join(place.folder, "mark")
+    const code = `import { writeFileSync } from "node:fs"\nwriteFileSync(${JSON.stringify(mark)}, "")\nexport default {}\n`
+    const files = [".sous/plugins/a.ts", ".sous/settings.ts", "lib/b.mjs", ".sous/recipes/c.ts"]
+    for (const file of files) place.put(`project/${file}`, code)
+    const { code: exit, findings } = await check(...files)
+    expect(exit).toBe(0)
+    expect(findings.map(({ level, problem }) => `${level} ${problem}`)).toEqual(
+      files.map(() => "warning its code was not loaded, since nobody has trusted this project as it is"),
+    )
+    expect(existsSync(mark)).toBe(false)
+    await check("lib/b.mjs", "--trust")
+    expect(existsSync(mark)).toBe(true)
+  })
+})
+
 describe("sous check", () => {
   it("looks at every file and lists every fault, also where nothing would start", async () => {
     place.put("project/.sous/settings.json", '{ "modle": "x",\n "maxTurns": "five" }')
