@@ -84,9 +84,15 @@ function mayHaveMovedTo({ all }: Analysis): string[] {
 
 /** Looks at a path that would be written. `change`: it would be removed, moved or get other rights. */
 export function floorOfWrite(place: Place, change: boolean, facts: PermissionFacts): string | undefined {
-  if (touchesState(place, change, facts)) return "the state of sous, its trust store and managed settings are its own"
+  if (touchesState(place, change, facts)) return STATE
   const folder = systemFolder(place, facts)
   return folder === undefined ? undefined : `${folder} belongs to the system`
+}
+
+const STATE = "the state of sous, its trust store and managed settings are its own"
+
+function floorOfLink(place: Place, facts: PermissionFacts): string | undefined {
+  return touchesState(place, true, facts) ? STATE : undefined
 }
 
 function floorOfSegment(segment: Segment, analysis: Analysis, facts: PermissionFacts): FloorHit | undefined {
@@ -99,12 +105,15 @@ function floorOfSegment(segment: Segment, analysis: Analysis, facts: PermissionF
 
 function floorOfFiles(segment: Segment, facts: PermissionFacts): FloorHit | undefined {
   for (const operand of operandsOf(segment)) {
-    if (operand.access !== "write") continue
+    // A link to a place is a second name for it, under which it could be written.
+    const isLinked = operand.access !== "write" && programName(segment.words) === "ln"
+    if (operand.access !== "write" && !isLinked) continue
     // Empty, a variable in front leaves another folder; behind a folder it names something in it, whatever it is.
     if (operand.emptied && !/^(?:[\w-]+=)?["']?\//.test(operand.written)) continue
     for (const place of placesOf(operand, segment, facts)) {
-      const reason = floorOfWrite(place, operand.change, facts)
-      if (reason !== undefined) return { reason: `it writes "${clip(operand.written)}": ${reason}`, file: operand }
+      const reason = isLinked ? floorOfLink(place, facts) : floorOfWrite(place, operand.change, facts)
+      const does = isLinked ? "links to" : "writes"
+      if (reason !== undefined) return { reason: `it ${does} "${clip(operand.written)}": ${reason}`, file: operand }
     }
   }
   return undefined
