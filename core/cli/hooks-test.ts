@@ -15,11 +15,12 @@ import { readCall } from "./explain.ts"
 import { fitInput } from "./explain-input.ts"
 import { CALL_FIELDS, COMMON_FIELDS, SAMPLES } from "./hooks-sample.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { openSession, runOptions, type Session, withKit } from "./session.ts"
 
 /** Returns 0 whatever the hooks say. Throws CLI_… errors. */
 export async function testEvent(line: CommandLine, host: Host): Promise<number> {
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: "hooks test" })
+  refuseInside(host, "hooks test")
   const event = checkEvent(line.args[1])
   const session = await openSession(line, { ...host, openAsker: async () => undefined })
   return await withKit(session, async (kit) => {

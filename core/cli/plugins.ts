@@ -10,6 +10,7 @@ import { stateFolderFor } from "../session/store.ts"
 import { homeFolder } from "../settings/scopes.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { openSession, withKit } from "./session.ts"
 
 const WORDS = ["list", "forget"]
@@ -41,7 +42,7 @@ async function list(line: CommandLine, host: Host): Promise<number> {
 
 /** A guard that is meant to be gone: a start goes on without it. */
 async function forget(name: string | undefined, host: Host): Promise<number> {
-  if (host.env.SOUS_SESSION_ID !== undefined) throw new SousError("CLI_INSIDE_RUN", { command: "plugins forget" })
+  refuseInside(host, "plugins forget")
   if (name === undefined)
     throw new SousError("CLI_ARGUMENT_MISSING", { what: "plugin", example: "sous plugins forget guard" })
   const { forgetGuards, loadGuards } = await import("../guard-memory.ts")

@@ -16,13 +16,13 @@ import { findRecipe, type RecipeOrigin, rulesToGrant, unknownRecipe } from "../s
 import type { Recipe } from "../step.ts"
 import { type CommandLine, pairsOfFlags } from "./command-line.ts"
 import type { Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import { openSession, runOptions, type Session, withKit } from "./session.ts"
 
 /** `sous run RECIPE`. */
 export async function run(line: CommandLine, host: Host): Promise<number> {
   const { values } = line
-  const isInside = host.env.SOUS_SESSION_ID !== undefined
-  if (isInside && !values.help) throw new SousError("CLI_INSIDE_RUN", { command: "run" })
+  if (!values.help) refuseInside(host, "run")
   const session = await openSession(line, host)
   if (values.help) {
     const { recipe } = await withKit(session, (kit) => findAndLoad(kit, session))

@@ -14,6 +14,7 @@ import { homeFolder } from "../settings/scopes.ts"
 import type { SettingsReload } from "../settings/watch.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Asker, Host } from "./host.ts"
+import { refuseInside } from "./inside.ts"
 import type { PackStart } from "./pack-start.ts"
 import { openEntries } from "./plugin-start.ts"
 
@@ -34,13 +35,14 @@ export interface Session {
 
 /**
  * Reads the settings, and finds out whether somebody can be asked. `isSurvey`: to look at the place, so that no pack can
- * stop it. Throws SETTINGS_…, PACK_… and CLI_… errors.
+ * stop it. Throws SETTINGS_…, PACK_… and CLI_… errors; no agent trusts a project by a start of its own.
  */
 export async function openSession(line: CommandLine, host: Host, { isSurvey = false } = {}): Promise<Session> {
   const { values } = line
   const { env } = host
   const [cwd, home] = [await host.cwd(), homeFolder(env)]
   const { settings, trust } = values
+  if (trust) refuseInside(host, "--trust")
   const load = (file: string) => loadModule(file, host.loadOptions())
   const options = { cwd, env, flags: settingsOfFlags(values), home, settings, trust, load }
   const open = async (read: LoadedSettings) => await openPacks(read, { env, home, strict: isStrict(line, host) })

@@ -1,6 +1,8 @@
 /**
  * `sous trust` from outside: what it lists, what it asks, what it keeps, and that no agent gets anywhere with it.
  */
+
+import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
@@ -260,6 +262,29 @@ describe("what a person sets by a command", () => {
 })
 
 describe("an agent in a run", () => {
+  it("trusts nothing by a start of its own, nor by one that has taken the mark out of its environment", async () => {
+    fill()
+    place.put("turns.yaml", "turns: [{ text: done }]\n")
+    const model = ["--model", `script:${join(place.folder, "turns.yaml")}`]
+    const starts = [
+      ["-p", "hi", "--trust", ...model],
+      ["plugins", "forget", "guard"],
+      ["run", "x"],
+      ["hooks", "test", "Stop"],
+    ]
+    const quoted = (args: string[]) => args.map((arg) => `'${arg}'`).join(" ")
+    for (const args of starts) {
+      // The shell around it still has the mark.
+      const script = `env -u SOUS_SESSION_ID '${process.execPath}' '${place.file}' ${quoted(args)}; true`
+      const { stderr } = spawnSync("sh", ["-c", script], {
+        cwd: place.project,
+        env: { ...place.env, SOUS_SESSION_ID: "x" },
+        encoding: "utf8",
+      })
+      expect(stderr, args.join(" ")).toContain("CLI_INSIDE_RUN")
+    }
+  }, 20_000)
+
   const TRIES = [
     "sous trust --yes",
     "env -u SOUS_SESSION_ID sous trust --yes",
