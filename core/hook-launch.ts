@@ -9,7 +9,7 @@ import { resolve } from "node:path"
 import type { HookForm } from "./hook-source.ts"
 
 /** Programs whose first argument is a script. */
-const INTERPRETER =
+export const INTERPRETER =
   /^(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|pypy[\d.]*|node(?:js)?|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|osascript)$/
 
 /** Flags before a script that take no value and give no code. */

@@ -75,7 +75,8 @@ export async function hookFiles(
   const files = options.hooks.flatMap(({ form, dialect }) =>
     form.type === "command" ? filesOf(form, { cwd: dialect === "claude-code" ? cwd : projectDir, env }) : [],
   )
-  return [...new Set([...files, ...(await Promise.all(files.map(real)))])]
+  const bound = options.hooks.flatMap(({ expects }) => Object.keys(expects?.files ?? {}))
+  return [...new Set([...files, ...bound, ...(await Promise.all(files.map(real)))])]
 }
 
 /** The nearest folder above this file with a package: that of the toolkit, bundled or not. */

@@ -49,6 +49,7 @@ export const TRUST_INPUTS: readonly TrustInput[] = [
   { what: "settings that are code", isLoaded: true, find: ({ code }) => ({ paths: code }) },
   { what: "hooks", find: ({ hooks }) => ({ paths: hooks.flatMap(({ file }) => file ?? []) }) },
   { what: "scripts of hooks", find: findScripts },
+  { what: "files that variables name", find: findVariables },
   { what: "plugins", isLoaded: true, find: lying(".sous/plugins") },
   { what: "plugins that settings name", isLoaded: true, find: findNamed },
   { what: "recipes", isLoaded: true, find: lying(".sous/recipes") },
@@ -98,6 +99,13 @@ async function findScripts({ root, home, hooks }: TrustSubject): Promise<TrustFo
   const { scriptsOf } = await import("./trust-script.ts")
   const found = await Promise.all(forms.map((form) => scriptsOf(form, { root, home })))
   return { paths: found.flat() }
+}
+
+async function findVariables({ root, sources }: TrustSubject): Promise<TrustFound> {
+  const pairs = sources.flatMap(({ values }) => Object.entries(values.env ?? {}))
+  if (pairs.length === 0) return {}
+  const { filesOfVariable } = await import("./trust-word.ts")
+  return { paths: pairs.flatMap(([name, value]) => filesOfVariable(name, { value, root })) }
 }
 
 /** The commands that stand anywhere in the entries of hooks, whether the entries are well made or not. */

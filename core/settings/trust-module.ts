@@ -85,6 +85,15 @@ export function loadingPartOf(manifest: string): string {
   return JSON.stringify({ name, type, imports, exports, main })
 }
 
+/** The scripts of a package.json (its text) that the commands name, with those that go before and after them. */
+export function runScriptsOf(manifest: string, commands: readonly string[]): [name: string, command: string][] {
+  const words = new Set(commands.flatMap((command) => command.split(/[\s;|&()"']+/)))
+  const { scripts } = parseManifest(manifest)
+  if (typeof scripts !== "object" || scripts === null) return []
+  const isNamed = (name: string) => words.has(name) || words.has(name.replace(/^(?:pre|post)/, ""))
+  return Object.entries(scripts).filter(([name, text]) => isNamed(name) && typeof text === "string")
+}
+
 function parseManifest(text: string): Record<string, unknown> {
   try {
     const value = JSON.parse(text) as unknown

@@ -7,7 +7,7 @@
 import { statSync } from "node:fs"
 import { join, posix } from "node:path"
 import { readTree, type Tree, type TreeFile, treeFile, treeOf } from "../session/tree.ts"
-import { isBeside, TRUST_INPUTS, type TrustFound, type TrustSubject } from "./trust-inputs.ts"
+import { commandsIn, isBeside, TRUST_INPUTS, type TrustFound, type TrustSubject } from "./trust-inputs.ts"
 import {
   candidatesOf,
   dependenciesOf,
@@ -17,8 +17,10 @@ import {
   MODULE_ENDING,
   packageFoldersOf,
   reachOf,
+  runScriptsOf,
 } from "./trust-module.ts"
 import { inTree, realInTree } from "./trust-path.ts"
+import { filesInWords, pythonFiles } from "./trust-word.ts"
 
 /** All that counts. */
 export interface TrustTree {
@@ -47,6 +49,7 @@ export async function readTrustTree(subject: TrustSubject): Promise<TrustTree> {
   }
   await addLiterals(subject, reading)
   await addManifests(reading)
+  await addRunScripts(subject, reading)
   return { tree: treeOf(reading.files, reading.links), isLoaded, reaches: reading.reaches }
 }
 
@@ -115,12 +118,26 @@ function reachedFrom(path: string, { bytes }: TreeFile, reading: Reading): strin
     return dependenciesOf(bytes.toString()).flatMap((name) => packageOf(name, path, reading))
   }
   // Packages come whole.
-  if (!MODULE_ENDING.test(path) || /(?:^|\/)node_modules\//.test(path)) return []
+  if (/(?:^|\/)node_modules\//.test(path)) return []
+  if (!MODULE_ENDING.test(path)) return startedBy(path, bytes, reading)
   const { paths, packages } = reachOf(bytes.toString())
   const beside = paths.flatMap((one) => candidatesOf(one, path)).filter((one) => isFile(one, reading))
   const modules = beside.flatMap((one) => realInTree(one, reading.root) ?? [])
   reading.reaches.set(path, modules)
   return [...beside, ...packages.flatMap((name) => packageOf(name, path, reading))]
+}
+
+/** What a script starts or reads in: by the words in it, for what is code by its name or its first line. */
+function startedBy(path: string, bytes: Buffer, reading: Reading): string[] {
+  const { root } = reading
+  if (!/\.(?:\w*sh|py|rb|pl|php|lua)$/.test(path) && !/^#!/.test(bytes.toString("latin1", 0, 2))) return []
+  const place = { root, base: join(root, posix.dirname(path)) }
+  const text = bytes.toString()
+  const isPython = path.endsWith(".py") || /^#!.*python/.test(text)
+  const files = isPython ? [...pythonFiles(text, place), ...filesInWords(text, place)] : filesInWords(text, place)
+  const paths = files.flatMap((file) => inTree(file, root) ?? []).filter((one) => one !== path)
+  reading.reaches.set(path, [...new Set(paths.flatMap((one) => realInTree(one, root) ?? []))])
+  return paths
 }
 
 function isInPackage(path: string, { packages }: Reading): boolean {
@@ -163,3 +180,23 @@ async function addManifests(reading: Reading): Promise<void> {
     if (!reading.files.has(path)) reading.files.set(path, treeFile(Buffer.from(loadingPartOf(bytes.toString()))))
   }
 }
+
+/** Hooks that run scripts of package.json: these scripts count, with what they start; what else stands there does not. */
+async function addRunScripts({ hooks, home }: TrustSubject, reading: Reading): Promise<void> {
+  const { root } = reading
+  const commands = hooks.flatMap(({ hooks: events }) => commandsIn(events))
+  const texts = commands.map(({ command, args = [] }) => [command, ...args].join(" "))
+  if (!texts.some((text) => PACKAGE_RUNNER.test(text)) || !isFile("package.json", reading)) return
+  const { files } = await readTree(root, ["package.json"], roomLeft(reading))
+  const manifest = files.get("package.json")?.bytes.toString() ?? ""
+  const scripts = runScriptsOf(manifest, texts)
+  if (scripts.length === 0) return
+  const { scriptsOf } = await import("./trust-script.ts")
+  const found = scripts.map(([, command]) => scriptsOf({ type: "command", command }, { root, home }))
+  await addFound({ paths: (await Promise.all(found)).flat() }, reading)
+  if (reading.files.get("package.json")?.bytes.equals(files.get("package.json")!.bytes)) return
+  const part = `${loadingPartOf(manifest)}\n${JSON.stringify(scripts)}`
+  reading.files.set("package.json", treeFile(Buffer.from(part)))
+}
+
+const PACKAGE_RUNNER = /(?:^|[\s;|&("'/])(?:npm|pnpm|yarn|bun)\s/

@@ -1,13 +1,16 @@
 /**
  * The command of a hook → the files of the project that it starts, as far as that can be seen.
  *
- * Invariant: loaded only where hooks of a project name commands; what only a shell can work out is not guessed.
+ * Invariant: loaded only where hooks of a project name commands; what only a shell can work out is taken for every file
+ * that it may mean.
  */
+import { join } from "node:path"
 import { filesOf } from "../hook-launch.ts"
 import type { HookForm } from "../hook-source.ts"
 import { analyseCommand, prepareCommands } from "../permission/command.ts"
 import type { Segment } from "../permission/segment.ts"
 import { inTree } from "./trust-path.ts"
+import { filesInWords, pythonFiles, startsByWords } from "./trust-word.ts"
 
 /** Where a command is looked at from. */
 export interface ScriptPlace {
@@ -34,8 +37,31 @@ export async function scriptsOf(form: CommandForm, { root, home = "" }: ScriptPl
       for (const cwd of segment.bases ?? [root]) for (const file of started(segment, { cwd, env })) seen.add(file)
     }
   }
+  for (const file of wordFiles(form, root)) seen.add(file)
   return [...seen].filter((file) => inTree(file, root) !== undefined)
 }
+
+/** What options, a pipe, or a redirection hand to something that reads code, and what package runners start. */
+function wordFiles({ command, args = [] }: CommandForm, root: string): string[] {
+  const text = [command, ...args].join(" ")
+  const named = startsByWords(text) ? [...filesInWords(text, { root }), ...pythonFiles(text, { root })] : []
+  return [...named, ...runFiles(text).map((file) => join(root, file))]
+}
+
+/** Package runners and `make`, each with the files of a project that say what it starts. */
+function runFiles(text: string): string[] {
+  const packaged = [...text.matchAll(PACKAGE_RUN)].map(([, name]) => `node_modules/.bin/${name}`)
+  return [...packaged, ...RECIPES.flatMap(([program, files]) => (program.test(text) ? files : []))]
+}
+
+const PACKAGE_RUN =
+  /(?:^|[\s;|&("'])(?:npx|bunx|pnpx|pnpm exec|pnpm dlx|yarn exec|npm exec)\s+(?:-\S+\s+)*(?:--\s+)?([\w.@/-]+)/g
+const RECIPES: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/(?:^|[\s;|&("'])g?make\b/, ["GNUmakefile", "makefile", "Makefile"]],
+  [/(?:^|[\s;|&("'])just\b/, ["justfile", "Justfile", ".justfile"]],
+  [/(?:^|[\s;|&("'])task\b/, ["Taskfile.yml", "Taskfile.yaml"]],
+  [/(?:^|[\s;|&("'])rake\b/, ["Rakefile"]],
+]
 
 /** What a shell reads: the command, or what a program that is one is given with `-c`. */
 function shellTextOf({ command, args }: CommandForm): string | undefined {

@@ -225,6 +225,47 @@ describe("settleTrust()", () => {
     expect(existsSync(trust.copyOf(join(root, ".sous/plugins/later.ts")))).toBe(false)
   })
 
+  it.each([
+    ["what a script reads in", "sh a.sh", { "a.sh": ". lib/b.sh\n", "lib/b.sh": ":\n" }, "lib/b.sh"],
+    ["what an option loads", "node -r ./a.cjs b.js", { "a.cjs": "0\n", "b.js": "0\n" }, "a.cjs"],
+    ["a module of a script", "python3 a.py", { "a.py": "import b\n", "b.py": "0\n" }, "b.py"],
+    ["a target", "make lint", { Makefile: "lint:\n" }, "Makefile"],
+    ["a script of package.json", "npm run lint", { "package.json": '{"scripts":{"lint":"true"}}' }, "package.json"],
+    [
+      "what a script of package.json starts",
+      "npm run -s lint",
+      { "package.json": '{"scripts":{"lint":"node a.js"}}', "a.js": "0\n" },
+      "a.js",
+    ],
+  ])("is changed with %s", async (_, command, files: Record<string, string>, changed) => {
+    const root = project({ ...files, ".hooks.json": JSON.stringify({ hooks: { Stop: [{ command }] } }) })
+    await say(question(root))
+    expect((await settleTrust(question(root))).state).toBe("trusted")
+    writeFileSync(join(root, changed), files[changed]!.replace("true", "false").concat(" "))
+    expect((await settleTrust(question(root))).changes).toEqual([{ file: changed, how: "changed" }])
+  })
+
+  it("is trusted when what changed in package.json is nothing that a hook runs", async () => {
+    const manifest = (version: string) => JSON.stringify({ version, scripts: { lint: "true", other: version } })
+    const hooks = JSON.stringify({ hooks: { Stop: [{ command: "npm run lint" }] } })
+    const root = project({ "package.json": manifest("1"), ".hooks.json": hooks })
+    await say(question(root))
+    put(root, { "package.json": manifest("2") })
+    expect((await settleTrust(question(root))).state).toBe("trusted")
+  })
+
+  it("is changed with a file that a variable makes shells load", async () => {
+    const root = project({
+      ".sous/settings.json": '{"env":{"BASH_ENV":"env","PATH":"bin:/usr/bin"}}',
+      env: ":\n",
+      "bin/tr": "",
+    })
+    await say(question(root))
+    put(root, { env: "echo hi\n", "bin/tr": "x" })
+    const { changes } = await settleTrust(question(root))
+    expect(changes.map(({ file }) => file)).toEqual(["bin/tr", "env"])
+  })
+
   it("makes the copy anew when somebody changed it", async () => {
     const root = project(ALL)
     await say(question(root))
