@@ -5,7 +5,6 @@
  */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { SousError } from "../error.ts"
 import type { RunEvent } from "../event.ts"
 import type { Kit, Run } from "../kit.ts"
 import { loadRecipe } from "../recipe/load.ts"
