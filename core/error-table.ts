@@ -348,6 +348,10 @@ export const ERRORS = {
     message: `Cannot write "${d.file}": ${d.reason}`,
     mend: "make its folder writable, or set XDG_STATE_HOME to another one",
   })),
+  PLUGIN_OUTSIDE: entry((d: { file: string }) => ({
+    message: `Plugin "${d.file}" lies outside of the project, so that trust in the project does not cover it`,
+    mend: 'move it into the project, name it in your own settings, or run "sous trust --follow"',
+  })),
   PLUGIN_NOT_FOUND: entry((d: { plugin: string; base: string; reason: string; near?: string | undefined }) => ({
     message: `Cannot find plugin "${d.plugin}" from "${d.base}": ${d.reason}`,
     mend: d.near

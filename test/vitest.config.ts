@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     testTimeout: 20_000,
+    globalSetup: fileURLToPath(new URL("setup.ts", import.meta.url)),
+    hookTimeout: 60_000,
     pool: "forks",
     maxWorkers: 2,
   },

@@ -5,11 +5,12 @@
  * agent trusts anything.
  */
 import { nearestName, SousError } from "../error.ts"
+import { stateFolderFor } from "../session/store.ts"
 import type { Tree } from "../session/tree.ts"
 import { printsOf, removeTrust, saveTrust } from "../session/trust.ts"
 import { loadSettings } from "../settings/load.ts"
 import type { ProjectTrust } from "../settings/project-trust.ts"
-import { homeFolder } from "../settings/scopes.ts"
+import { findProjectRoot, homeFolder } from "../settings/scopes.ts"
 import { readSubject } from "../settings/trust-settle.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
@@ -124,8 +125,10 @@ async function status({ values }: CommandLine, host: Host): Promise<number> {
 }
 
 async function revoke({ values }: CommandLine, host: Host): Promise<number> {
-  const { root, state } = (await look(host)).question
-  const revoked = root !== undefined && (await removeTrust(state, root))
+  const home = homeFolder(host.env)
+  // Settings that are broken keep nobody from taking trust back.
+  const root = findProjectRoot(await host.cwd(), { home })
+  const revoked = root !== undefined && (await removeTrust(stateFolderFor(host.env, home), root))
   if (values.json) host.print(`${JSON.stringify({ revoked })}\n`)
   else host.tell(revoked ? `"${root}" is not trusted any more` : "There was nothing to revoke")
   return 0

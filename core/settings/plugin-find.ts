@@ -39,7 +39,7 @@ export interface PluginFile extends Pick<PlacedPlugin, "isolation" | "required" 
 export interface FindOptions {
   home?: string | undefined
   /** Whether plugins of the project count, and where they are loaded from. Left out: they do not. */
-  trust?: Pick<ProjectTrust, "isTrusted" | "copyOf"> | undefined
+  trust?: Pick<ProjectTrust, "isTrusted" | "copyOf" | "state"> | undefined
   /** Names of plugins that lie in no file: they are asked for by these. */
   shipped?: readonly string[] | undefined
   /** Those that packs bring; they come last. */
@@ -125,7 +125,9 @@ function fromCopy(one: PluginFile, trust: FindOptions["trust"]): PluginFile {
   if (trust === undefined || one.fault || one.isShipped || one.loadFrom !== undefined) return one
   if (one.origin.scope !== "project" && one.origin.scope !== "local") return one
   const copy = trust.copyOf(one.file)
-  return copy === one.file ? one : { ...one, loadFrom: copy }
+  if (copy !== one.file) return { ...one, loadFrom: copy }
+  // Nobody would notice that it is another one by now.
+  return trust.state === "trusted" ? { ...one, fault: new SousError("PLUGIN_OUTSIDE", { file: one.file }) } : one
 }
 
 function stricter(one: PluginFile, other: PluginFile): PluginFile {

@@ -126,6 +126,18 @@ Files that count
     expect(await place.run(prompt)).toMatchObject({ code: 0, stdout: "hello\n" })
   }, 30_000)
 
+  it("loads no plugin from outside of the project, which nobody would see change; revoke works with broken settings", async () => {
+    place.put("outside/x.mjs", 'export default { name: "x" }')
+    place.put("project/.sous/settings.json", '{ "plugins": ["../outside/x.mjs"] }')
+    const plugins = async () => (await place.run(["plugins", "--json"])).stdout
+    expect(await trust("--yes")).toMatchObject({ code: 0 })
+    expect(await plugins()).toContain("lies outside of the project")
+    expect(await trust("--follow", "--yes")).toMatchObject({ code: 0 })
+    expect(await plugins()).not.toContain("lies outside of the project")
+    place.put("project/.sous/settings.json", "{")
+    expect((await trust("revoke", "--json")).stdout).toBe('{"revoked":true}\n')
+  })
+
   it("--follow trusts the path whatever lies there, shown as such; revoke takes all back", async () => {
     fill()
     expect((await trust("--follow")).code).toBe(2)

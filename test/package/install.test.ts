@@ -18,7 +18,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { createStage, type Stage } from "./stage.ts"
+import { buildStage, type Stage } from "./stage.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const RECIPE = `import { agent, recipe, sh, z } from "sous"
@@ -42,7 +42,7 @@ let scratch: string
 let packed: { filename: string; size: number; files: { path: string }[] }
 
 beforeAll(() => {
-  stage = createStage({ types: "with" })
+  stage = buildStage({ types: "with" })
   scratch = mkdtempSync(join(tmpdir(), "sous-install-"))
   rmSync(join(stage.folder, "node_modules"))
   const flags = ["--ignore-scripts", "--json", "--pack-destination", scratch]

@@ -33,7 +33,7 @@ function find(plugins: string[], trusted = false) {
   }
   return findPlugins(settings, folders, {
     home: join(folder, "home"),
-    trust: { isTrusted: trusted, copyOf: (file) => file },
+    trust: { isTrusted: trusted, state: trusted ? "start" : "untrusted", copyOf: (file) => file },
   })
 }
 
@@ -67,6 +67,15 @@ test("findPlugins() takes a project's plugins only when the project is trusted",
   const file = put("project/.sous/plugins/e.ts")
   expect(find([])).toEqual([])
   expect(find([], true)).toEqual([{ file, origin: { scope: "project" } }])
+})
+
+test("findPlugins() loads nothing that trust in the project does not cover", () => {
+  const file = put("outside/x.ts")
+  const base = join(folder, "project")
+  const settings = mergeSettings([{ scope: "project", base, values: { plugins: [file] } }])
+  const trust = { isTrusted: true, state: "trusted", copyOf: (path: string) => path } as const
+  const [found] = findPlugins(settings, { managed: join(folder, "etc"), claude: { managed: "" } }, { trust })
+  expect(found?.fault).toMatchObject({ code: "PLUGIN_OUTSIDE" })
 })
 
 test("findPlugins() takes a file that two paths reach once", () => {
