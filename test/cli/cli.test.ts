@@ -100,7 +100,7 @@ describe("a prompt", () => {
   })
 
   it("says that it waits for a pipe which nobody writes to, and reads on", () => {
-    const script = 'sleep 2.3 | "$0" "$1" -p "What is it?" --model script:turns.yaml'
+    const script = 'sleep 4 | "$0" "$1" -p "What is it?" --model script:turns.yaml'
     const { status, stdout, stderr } = spawnSync("sh", ["-c", script, process.execPath, place.file], {
       cwd: place.project,
       env: place.env,
