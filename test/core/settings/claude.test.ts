@@ -1,37 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
-import { afterEach, beforeEach, expect, test } from "vitest"
-import { type LoadSettingsOptions, loadSettings } from "../../../core/settings/load.ts"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { useSettingsPlace } from "./place.ts"
 
-let folder: string
-
-beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "sous-claude-")))
-  mkdirSync(join(folder, "project/.git"), { recursive: true })
-  mkdirSync(join(folder, "home"))
-})
-
-afterEach(() => rmSync(folder, { recursive: true }))
-
-function put(path: string, text: string | object): string {
-  const file = join(folder, path)
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, typeof text === "string" ? text : JSON.stringify(text))
-  return file
-}
-
-function load(options: Partial<LoadSettingsOptions> = {}) {
-  return loadSettings({
-    cwd: join(folder, "project"),
-    env: {},
-    home: join(folder, "home"),
-    managed: join(folder, "etc"),
-    managedClaude: join(folder, "etc-claude"),
-    trust: true,
-    ...options,
-  })
-}
+const place = useSettingsPlace({ trust: true })
+const { put, load } = place
 
 const PROJECT = "project/.claude/settings.json"
 const LOCAL = "project/.claude/settings.local.json"
@@ -64,7 +36,7 @@ test("loadSettings() reads Claude Code's files of every scope, each below ours o
   expect(settings).toMatchObject({ model: "ours", effort: "high", fallbackModel: "sonnet", env: { A: "1" } })
   expect(settings.permissions.barredModes).toEqual(["bypassPermissions"])
   expect(settings.permissions.rules).toMatchObject([{ text: "WebFetch", behavior: "deny", scope: "user" }])
-  expect(files.map(({ file }) => file.slice(folder.length + 1))).toEqual([
+  expect(files.map(({ file }) => file.slice(place.folder.length + 1))).toEqual([
     MANAGED,
     "project/.sous/settings.local.json",
     LOCAL,
@@ -98,7 +70,7 @@ test("loadSettings() reads the organisation's parts after its file, the last in 
 
 test("loadSettings() finds the person's file in CLAUDE_CONFIG_DIR", async () => {
   put("config/settings.json", { model: "elsewhere" })
-  expect((await load({ env: { CLAUDE_CONFIG_DIR: join(folder, "config") } })).settings.model).toBe("elsewhere")
+  expect((await load({ env: { CLAUDE_CONFIG_DIR: join(place.folder, "config") } })).settings.model).toBe("elsewhere")
 })
 
 test("loadSettings() takes from an untrusted project's file only what tightens", async () => {
@@ -361,7 +333,7 @@ test("compat.claude: false of the person or the command line switches the files 
     const { settings, files } = await load(options)
     expect(settings.model).toBeUndefined()
     expect(settings.permissions.rules).toHaveLength(1)
-    expect(files.map(({ file }) => file)).toContain(join(folder, MANAGED))
+    expect(files.map(({ file }) => file)).toContain(join(place.folder, MANAGED))
     put("home/.config/sous/settings.json", OFF)
   }
   put("etc/settings.json", OFF)

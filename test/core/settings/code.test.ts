@@ -1,38 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
 import { loadModule } from "../../../core/recipe/load.ts"
 import { loadCode } from "../../../core/settings/code.ts"
-import { type LoadSettingsOptions, loadSettings } from "../../../core/settings/load.ts"
+import { useSettingsPlace } from "./place.ts"
 
-let folder: string
-
-beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "sous-code-")))
-  mkdirSync(join(folder, "project/.git"), { recursive: true })
-  mkdirSync(join(folder, "home"))
-})
-
-afterEach(() => rmSync(folder, { recursive: true }))
-
-function put(path: string, text: string): string {
-  const file = join(folder, path)
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
-  return file
-}
-
-function load(options: Partial<LoadSettingsOptions> = {}) {
-  const places = { managed: join(folder, "etc"), managedClaude: join(folder, "none"), data: join(folder, "data") }
-  const base = { cwd: join(folder, "project"), env: {}, home: join(folder, "home"), state: join(folder, "state") }
-  return loadSettings({ ...base, ...places, load: (file) => loadModule(file, { modules: {} }), ...options })
-}
+const place = useSettingsPlace({ load: (file) => loadModule(file, { modules: {} }) })
+const { put, load } = place
 
 /** Code that leaves a mark when it runs. */
 const marking = (settings: string) => `
 import { appendFileSync } from "node:fs"
-appendFileSync(${JSON.stringify(join(folder, "ran"))}, "x")
+appendFileSync(${JSON.stringify(join(place.folder, "ran"))}, "x")
 const settings: Record<string, unknown> = ${settings}
 export default settings
 `
@@ -54,7 +33,7 @@ test("loadSettings() never runs a project's settings that nobody trusted, and na
   const project = put(PROJECT, marking(`{ model: "evil" }`))
   const local = put("project/.sous/settings.local.ts", marking(`{ model: "evil" }`))
   const { settings, warnings, files } = await load()
-  expect(existsSync(join(folder, "ran"))).toBe(false)
+  expect(existsSync(join(place.folder, "ran"))).toBe(false)
   expect(settings.model).toBeUndefined()
   expect(files).toEqual([])
   expect(warnings).toEqual([expect.stringContaining(`all of "${local}"; all of "${project}"`)])
@@ -67,8 +46,10 @@ test("loadSettings() runs a trusted project's settings once, hooks and all", asy
   const { settings, hooks } = await load({ trust: true })
   expect(settings).toMatchObject({ model: "theirs", effort: "high" })
   expect(settings.permissions.rules).toMatchObject([{ text: "Read", scope: "project" }])
-  expect(hooks.sources).toMatchObject([{ event: "Stop", origin: { scope: "project", file: join(folder, PROJECT) } }])
-  expect(readFileSync(join(folder, "ran"), "utf8")).toBe("xxx")
+  expect(hooks.sources).toMatchObject([
+    { event: "Stop", origin: { scope: "project", file: join(place.folder, PROJECT) } },
+  ])
+  expect(readFileSync(join(place.folder, "ran"), "utf8")).toBe("xxx")
 })
 
 test.each([

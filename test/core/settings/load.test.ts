@@ -1,38 +1,12 @@
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { afterEach, beforeEach, expect, test } from "vitest"
-import { type LoadSettingsOptions, loadSettings } from "../../../core/settings/load.ts"
+import { expect, test } from "vitest"
+import { useSettingsPlace } from "./place.ts"
 
-let folder: string
-
-beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "sous-settings-")))
-  mkdirSync(join(folder, "project/.git"), { recursive: true })
-  mkdirSync(join(folder, "home"))
-})
-
-afterEach(() => rmSync(folder, { recursive: true }))
-
-function put(path: string, text: string): string {
-  const file = join(folder, path)
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
-  return file
-}
-
-function load(options: Partial<LoadSettingsOptions> = {}) {
-  return loadSettings({
-    cwd: join(folder, "project"),
-    env: {},
-    home: join(folder, "home"),
-    managed: join(folder, "etc"),
-    managedClaude: join(folder, "etc-claude"),
-    ...options,
-  })
-}
+const place = useSettingsPlace()
+const { put, load } = place
 
 const USER = "home/.config/sous/settings.json"
 const PROJECT = "project/.sous/settings.json"
@@ -63,7 +37,7 @@ test("loadSettings() reads --settings from a file, relative to the current direc
 })
 
 test("loadSettings() reads --settings from a pipe to its end, and waits for none that nobody writes to", async () => {
-  const pipe = join(folder, "pipe.json")
+  const pipe = join(place.folder, "pipe.json")
   execFileSync("mkfifo", [pipe])
   // A reader and a writer at once, so that none of them waits for the other; the writer takes its time.
   const writer = spawn("bash", [
@@ -205,9 +179,9 @@ test("loadSettings() says which of two files of one scope it does not read", asy
 })
 
 test("loadSettings() runs nothing that lies in the current directory", async () => {
-  const cwd = join(folder, "project")
+  const cwd = join(place.folder, "project")
   for (const name of [".config/config.js", ".config/config.cjs", ".config/sousrc.js", "sous.config.js", ".sousrc.js"]) {
-    put(`project/${name}`, `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "ran"))}, "")`)
+    put(`project/${name}`, `require("node:fs").writeFileSync(${JSON.stringify(join(place.folder, "ran"))}, "")`)
   }
   const before = process.cwd()
   process.chdir(cwd)
@@ -216,5 +190,5 @@ test("loadSettings() runs nothing that lies in the current directory", async () 
   } finally {
     process.chdir(before)
   }
-  expect(() => realpathSync(join(folder, "ran"))).toThrow("ENOENT")
+  expect(() => realpathSync(join(place.folder, "ran"))).toThrow("ENOENT")
 })
