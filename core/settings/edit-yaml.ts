@@ -21,14 +21,20 @@ export async function editYaml(text: string, edit: TextEdit): Promise<string | u
     const after = yaml.parseDocument(edited)
     return after.errors.length === 0 && isDeepStrictEqual(after.toJS() ?? {}, wanted)
   }
-  const inPlace = NO_PLAIN_FORM.test(text) ? undefined : editLines(text, yaml.parseDocument(text), { edit, yaml })
+  const inPlace = hasOddForm(text, yaml) ? undefined : editLines(text, yaml.parseDocument(text), { edit, yaml })
   if (inPlace !== undefined && isWanted(inPlace)) return inPlace
   const anew = printAnew(text, edit, yaml)
   return anew !== undefined && isWanted(anew) ? anew : undefined
 }
 
 /** Anchors and aliases tie one place to another, and marks of documents and directives bound what may be put where. */
-const NO_PLAIN_FORM = /(?:^|[\s[,{])[&*]\w|^(?:---|\.\.\.|%)/m
+function hasOddForm(text: string, { Lexer }: Yaml): boolean {
+  const tokens = [...new Lexer().lex(text)]
+  return tokens.some((token, i) => tokens[i - 1] !== SCALAR && /^(?:[&*].|---|\.\.\.|%)/.test(token))
+}
+
+/** What the lexer puts before the text of a scalar. */
+const SCALAR = "\x1f"
 
 interface Work {
   edit: TextEdit

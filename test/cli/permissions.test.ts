@@ -50,7 +50,7 @@ describe("sous permissions", () => {
   test("writes nothing to list", async () => {
     await place.run(["permissions"])
     expect(readdirSync(place.project)).toEqual([".git"])
-    expect(existsSync(join(place.home, ".local"))).toBe(false)
+    expect(existsSync(join(place.home, ".local/state/sous/projects"))).toBe(false)
   })
 
   test("revokes one by number or rule, all with --all, and says when there is nothing", async () => {

@@ -37,7 +37,8 @@ export function openTerminal(place: Place): Terminal {
     lines,
     start(args, { columns = 80, rows = 30 } = {}) {
       const words = [process.execPath, place.file, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
-      const line = `HOME=${place.home} ${words.join(" ")}; echo "ended with $?"; exec sleep 60`
+      // A person sits there, also where the tests run without one.
+      const line = `HOME=${place.home} CI= ${words.join(" ")}; echo "ended with $?"; exec sleep 60`
       tmux("-u", "new-session", "-d", "-x", `${columns}`, "-y", `${rows}`, "-c", place.project, line)
     },
     async shown(text) {

@@ -99,7 +99,7 @@ test("editJson() makes every edit of every text, and every comment outside of wh
     }),
     { numRuns: runs(80) },
   )
-})
+}, 300_000)
 
 test("editYaml() makes every edit of every plain text, and every comment outside of what it replaces survives", async () => {
   const yaml = fc.tuple(
@@ -110,6 +110,8 @@ test("editYaml() makes every edit of every plain text, and every comment outside
   )
   await fc.assert(
     fc.asyncProperty(names, yaml, yaml, fresh, async (keys, one, other, value) => {
+      // No setting is a list of lists; an edit of one may be refused.
+      fc.pre(!isListOfLists(one[0]) && !isListOfLists(other[0]))
       const content = Object.fromEntries(
         keys.map((key, index) => [key, [one[0], other[0], 1, { x: [1, 2], y: "z" }][index]]),
       )
@@ -138,7 +140,13 @@ test("editYaml() makes every edit of every plain text, and every comment outside
     }),
     { numRuns: runs(25) },
   )
-})
+}, 300_000)
+
+/** True where a list stands in a list, at any depth. */
+function isListOfLists(value: unknown): boolean {
+  const inner = typeof value === "object" && value !== null ? Object.values(value) : []
+  return (Array.isArray(value) && inner.some(Array.isArray)) || inner.some(isListOfLists)
+}
 
 /** Comments within the value, or between the name and the value, that an edit replaces or takes out. */
 function commentsIn(text: string, path: readonly (string | number)[]): string[] {
