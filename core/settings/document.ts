@@ -45,7 +45,7 @@ function isTooDeep(text: string): boolean {
 }
 
 async function parseJson(file: string, text: string): Promise<SettingsDocument> {
-  const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser")
+  const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("./jsonc.ts")
   const errors: import("jsonc-parser").ParseError[] = []
   const tree = parseTree(text, errors, { allowTrailingComma: true })
   const [first] = errors

@@ -51,7 +51,8 @@ export async function findSettingsFile(
   const file = join(folder, first)
   if (isKept?.(file)) return { found: { file, text: "" }, warnings }
   const text = readSettingsText(file)
-  const { firstFile } = await import("./explorer.ts")
+  // What reads it comes at the same time.
+  const [{ firstFile }] = await Promise.all([import("./explorer.ts"), file.endsWith(".json") && import("./jsonc.ts")])
   if ((await firstFile(folder, names)) !== file)
     throw new SousError("SETTINGS_FILE_UNREADABLE", { file, reason: "it changed while it was read" })
   return { found: { file, text }, warnings }

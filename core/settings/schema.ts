@@ -220,11 +220,18 @@ export interface SettingsKey {
 }
 
 /** Every key that can be set, `permissions.allow` and its like one by one, in the order of the schema. */
-export function settingsKeys(schema: z.ZodObject = settingsSchema, prefix = ""): SettingsKey[] {
+export function settingsKeys(): readonly SettingsKey[] {
+  known ??= keysOf(settingsSchema)
+  return known
+}
+
+let known: readonly SettingsKey[] | undefined
+
+function keysOf(schema: z.ZodObject, prefix = ""): SettingsKey[] {
   return Object.entries(schema.shape).flatMap(([name, field]) => {
     const inner = unwrap(field as z.ZodType)
     const mark = KEY_MARKS.get(inner)
-    if (!mark && inner instanceof z.ZodObject) return settingsKeys(inner, `${prefix}${name}.`)
+    if (!mark && inner instanceof z.ZodObject) return keysOf(inner, `${prefix}${name}.`)
     return [{ path: prefix + name, sentence: inner.description ?? "", schema: inner, mark }]
   })
 }
