@@ -10,7 +10,7 @@ import { indentAt, lineStart, type Range, splice, withoutItem } from "./edit-lin
 
 /** Edits a text that parses, without its byte order mark. */
 export async function editJson(text: string, edit: TextEdit): Promise<string> {
-  const { findNodeAtLocation, parseTree } = await import("jsonc-parser")
+  const { findNodeAtLocation, parseTree } = await import("./jsonc.ts")
   const manner = mannerOf(text)
   const root = parseTree(text, [], { allowTrailingComma: true })
   if (root === undefined) return text
@@ -119,7 +119,7 @@ const [COMMA, LINE_COMMENT, BLOCK_COMMENT, END] = [5, 12, 13, 17]
 
 /** Commas and comments between two values. */
 async function tokensIn(text: string, from: number, to: number): Promise<Token[]> {
-  const { createScanner } = await import("jsonc-parser")
+  const { createScanner } = await import("./jsonc.ts")
   const scanner = createScanner(text.slice(from, to))
   const tokens: Token[] = []
   for (let kind: number = scanner.scan(); kind !== END; kind = scanner.scan()) {

@@ -52,9 +52,11 @@ export async function readOwnFiles(
 ): Promise<{ sources: SettingsSource[]; code: CodeFile[] }> {
   const sources: SettingsSource[] = []
   const code: CodeFile[] = []
-  for (const place of places) {
+  // Side by side: most of the time goes into waiting for the disk.
+  const all = await Promise.all(places.map(async (place) => ({ place, ...(await findIn(place, reading)) })))
+  for (const { place, found, warnings } of all) {
     const { scope, base } = place
-    const found = await findIn(place, reading)
+    reading.warnings.push(...warnings)
     if (found === undefined) continue
     const { file, text } = found
     if (reading.instead.has(file)) sources.push(keptOf(file, place, reading))
@@ -72,7 +74,8 @@ export async function readOwn(file: string, text: string): Promise<Pick<Settings
 
 /** Reads one file of Claude Code's. Throws SETTINGS_… errors. */
 export async function readClaudeFile(place: Place, reading: Reading): Promise<SettingsSource | undefined> {
-  const found = await findIn(place, reading, CLAUDE_ENDINGS)
+  const { found, warnings: odd } = await findIn(place, reading, CLAUDE_ENDINGS)
+  reading.warnings.push(...odd)
   if (found === undefined) return undefined
   const { scope, base } = place
   const { file, text } = found
@@ -89,12 +92,9 @@ const CLAUDE_ENDINGS = [".json"]
 /** Claude Code takes a file without text for one without settings. */
 const EMPTY = { value: {}, at: () => undefined }
 
-async function findIn({ folder, name }: Place, reading: Reading, endings?: readonly string[]) {
-  const { lists, instead } = reading
+async function findIn({ folder, name }: Place, { lists, instead }: Reading, endings?: readonly string[]) {
   const options = { lists, isKept: (file: string) => instead.has(file), ...(endings ? { endings } : {}) }
-  const { found, warnings } = await findSettingsFile(folder, name, options)
-  reading.warnings.push(...warnings)
-  return found
+  return await findSettingsFile(folder, name, options)
 }
 
 /** Without its text: what lies in the file now need not be that. */
