@@ -48,17 +48,18 @@ async function parseJson(file: string, text: string): Promise<SettingsDocument> 
   const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("./jsonc.ts")
   const errors: import("jsonc-parser").ParseError[] = []
   const tree = parseTree(text, errors, { allowTrailingComma: true })
+  const place = positionsIn(text)
   const [first] = errors
   if (first) {
     const problem = printParseErrorCode(first.error)
       .replace(/([a-z])([A-Z])/g, "$1 $2")
       .toLowerCase()
-    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem, ...positionAt(text, first.offset) })
+    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem, ...place(first.offset) })
   }
   const bad = tree && badKey(tree)
   if (bad) {
     const problem = bad.value === "__proto__" ? 'no key may be "__proto__"' : `the key "${bad.value}" is given twice`
-    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem, ...positionAt(text, bad.offset) })
+    throw new SousError("SETTINGS_FILE_BROKEN", { file, problem, ...place(bad.offset) })
   }
   return {
     value: tree === undefined ? {} : getNodeValue(tree),
@@ -67,9 +68,9 @@ async function parseJson(file: string, text: string): Promise<SettingsDocument> 
         const node = findNodeAtLocation(tree, path.slice(0, length))
         if (!node) continue
         const named = node.parent?.type === "property" ? node.parent : node
-        return positionAt(text, named.offset)
+        return place(named.offset)
       }
-      return tree && positionAt(text, tree.offset)
+      return tree && place(tree.offset)
     },
   }
 }
@@ -131,7 +132,17 @@ function holdsItself(value: unknown, above: readonly unknown[]): boolean {
   return above.includes(value) || Object.values(value).some((below) => holdsItself(below, [...above, value]))
 }
 
-function positionAt(text: string, offset: number): Position {
-  const before = text.slice(0, offset)
-  return { line: before.split("\n").length, column: offset - (before.lastIndexOf("\n") + 1) + 1 }
+/** Where the lines of a text start is counted once: a file may have as many entries as lines, each with its place. */
+function positionsIn(text: string): (offset: number) => Position {
+  let starts: number[] | undefined
+  return (offset) => {
+    starts ??= [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]
+    let [low, high] = [0, starts.length]
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (starts[middle]! <= offset) low = middle
+      else high = middle
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 }
+  }
 }
