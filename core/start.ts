@@ -30,6 +30,7 @@ import { modelsOf, type OpenModels } from "./run-model.ts"
 import { findPlaces, type RunPlaces } from "./run-place.ts"
 import { createRefresh } from "./run-refresh.ts"
 import { createRunRules } from "./run-rule.ts"
+import { openRunSession, type RunSession, type SessionRequest } from "./session/session.ts"
 import { createRunFolder } from "./session/store.ts"
 import { createSlots } from "./slot.ts"
 import type { Recipe, RunResult } from "./step.ts"
@@ -37,6 +38,8 @@ import type { Recipe, RunResult } from "./step.ts"
 export interface StartOptions extends RunOptions {
   /** Nothing can be done without a model: to have none is a fault of the start. A recipe is looked at for that. */
   needsModel?: boolean
+  /** The conversation that the run belongs to; left out: each of its agents has one of its own. */
+  session?: SessionRequest
 }
 
 /** Starts a run. What keeps it from starting rejects `result` with a SousError. */
@@ -116,10 +119,11 @@ function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine, w
     plugins: kit.reports,
     warnings: [...(kit.options.warnings ?? []), ...warnings, ...engine.rules.warnings],
     folder: engine.folder,
+    ...(engine.session ? { session: { id: engine.session.id, resumed: engine.session.entries.length > 0 } } : {}),
   }
 }
 
-type OpenOptions = Omit<RunOptions, "signal"> & { signal: AbortSignal; tell: (event: RunEvent) => void }
+type OpenOptions = Omit<StartOptions, "signal"> & { signal: AbortSignal; tell: (event: RunEvent) => void }
 
 async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions): Promise<Opened> {
   const held = kit.generations.hold()
@@ -139,6 +143,8 @@ async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOp
   const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
   const { granted, rules } = await openRules(kit, recipe, { ...options, places })
   const cleanups: (() => void | Promise<void>)[] = []
+  const session = await openSessionOf(kit, { id, cwd }, options.session)
+  if (session) cleanups.push(session.close)
   const opened: OpenModels = { models: new Map(), providers: new Set() }
   const follow = { engine: () => engine, recipe, rules, opened, canAsk: (r: Registry) => canAsk(r, hooks, options) }
   const plugins = createRunPlugins(kit, options.held, follow)
@@ -151,6 +157,9 @@ async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOp
     runId: id,
     folder,
     places,
+    contextPlaces: places.context,
+    compact: settings.compact,
+    session,
     ...{ cwd, roots },
     ...environment,
     clock,
@@ -184,6 +193,14 @@ async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOp
     faults: granted.fault ? [granted.fault] : [],
     close: () => (closing ??= closeAll(cleanups, opened.models).finally(plugins.close)),
   }
+}
+
+async function openSessionOf(
+  { state, clock, options: { home } }: KitParts,
+  { id, cwd }: { id: string; cwd: string },
+  request: SessionRequest | undefined,
+): Promise<RunSession | undefined> {
+  return request && (await openRunSession({ state, cwd, home, id, clock }, request))
 }
 
 /** The rules of a run, and what was granted to its project. */
