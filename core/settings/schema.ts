@@ -99,7 +99,7 @@ const budget = z.strictObject({
 })
 
 const compact = z.strictObject({
-  auto: key(z.boolean(), "Conversations are shortened before they fill the model's window.", {
+  auto: key(z.boolean(), "Conversations are compacted before they fill the model's window.", {
     merge: "replace",
     trust: "widens",
     default: true,
@@ -107,7 +107,7 @@ const compact = z.strictObject({
   strategy: key(z.string().min(1), "The compaction strategy to try first.", { merge: "replace", trust: "widens" }),
   threshold: key(
     z.number().min(0.1).max(1),
-    "The share of the window at which a conversation is shortened; left out: what leaves room for an answer.",
+    "The share of the window at which a conversation is compacted; left out: what leaves room for an answer.",
     { merge: "replace", trust: "widens" },
   ),
   keep: key(z.int().positive(), "Tokens at the end of a conversation that stay as they are.", {
