@@ -153,7 +153,7 @@ function withTexts(message: MessageParam, texts: ReadonlyMap<string, string>): M
     const text = block.type === "tool_result" ? texts.get(block.tool_use_id) : undefined
     return text === undefined ? block : ({ ...block, content: text } as ContentBlockParam)
   })
-  return { ...message, content }
+  return { role: message.role, content } as MessageParam
 }
 
 function withoutThinking(message: MessageParam): MessageParam | undefined {
