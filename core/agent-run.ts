@@ -6,9 +6,8 @@
 import { join } from "node:path"
 import { followPlugins } from "./agent-renew.ts"
 import type { AgentOutcome, AgentSetup } from "./agent-setup.ts"
-import { assembleOpening, assembleSystem, declareTools } from "./context/assemble.ts"
-import { type Conversation, createConversation } from "./context/conversation.ts"
-import { applyEntry, createHistory, type History } from "./context/history.ts"
+import { assembleFirstMessage, assembleSystem, declareTools } from "./context/assemble.ts"
+import { createConversation } from "./context/conversation.ts"
 import type { Engine } from "./engine.ts"
 import { runLoop } from "./loop.ts"
 import type { LoopResult } from "./loop-state.ts"
@@ -32,18 +31,18 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
       ? createSubmitTool(shape, (value) => (submitted = { value }))
       : undefined
   const scope = scopeFor(engine, setup, submit)
-  const { transcript, history } = openTranscript(scope, model)
+  const transcript = createTranscript(
+    scope.transcriptPath,
+    { agent: setup.identity, model: model.id, cwd: scope.cwd },
+    engine,
+  )
   scope.record = transcript.append
-  const conversation = createConversation(frameFor(setup, { scope, model, shape, history }), transcript, {
-    history,
-    onBreak: (told) => engine.emit({ type: "cache_break", ...told }, scope.agent),
-  })
-  scope.notes = conversation.notes
+  const conversation = createConversation(frameFor(setup, scope, model, shape), transcript)
   const finish = (tools: AgentScope["tools"]) => toolsFor(setup, tools, submit)
   const plugins = followPlugins({ engine, scope, conversation, entries: setup.step.tools, finish })
   let reason = "fault"
   try {
-    const blocked = await openConversation(scope, setup, conversation)
+    const blocked = await openConversation(scope, setup, conversation.append)
     const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew }
     const result =
       blocked === undefined
@@ -60,22 +59,8 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
   }
 }
 
-function openTranscript(scope: AgentScope, model: Model) {
-  const { engine, agent } = scope
-  const session = agent.depth === 0 ? engine.session : undefined
-  const history = createHistory()
-  for (const { type, ...fields } of session?.entries ?? []) applyEntry(history, type, fields)
-  const last = session?.entries.at(-1)
-  const after = last && { uuid: last.uuid, size: session!.size }
-  const meta = { agent, model: model.id, cwd: scope.cwd }
-  const transcript = createTranscript(scope.transcriptPath, meta, { clock: engine.clock, ...(after ? { after } : {}) })
-  if (session) transcript.append("run", { run: engine.runId, folder: engine.folder })
-  return { transcript, history }
-}
-
 function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
   const { identity } = setup
-  const session = identity.depth === 0 ? engine.session : undefined
   const scope: AgentScope = createScope(engine, {
     agent: identity,
     caller: "model",
@@ -86,9 +71,8 @@ function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): 
     signal: setup.signal,
     tools: toolsFor(setup, setup.tools, submit),
     filters: setup.filters,
-    sessionId: session?.id ?? identity.id,
-    transcriptPath: session?.file ?? join(engine.folder, "agents", `${identity.id}.jsonl`),
-    ...(session ? { readRoots: session.readRoots, checkpoint: session.checkpoint } : {}),
+    sessionId: identity.id,
+    transcriptPath: join(engine.folder, "agents", `${identity.id}.jsonl`),
     hooks: registerHooks(`step ${identity.step ?? ""}`.trim(), setup.step.hooks ?? {}),
     subagent: (request, call) => setup.delegate(scope, setup, { ...request, signal: call.signal }),
     ...(setup.parent === undefined ? {} : { env: setup.parent.env }),
@@ -105,19 +89,11 @@ function toolsFor(setup: AgentSetup, tools: AgentScope["tools"], submit: Tool | 
   return submit ? new Map([...allowed, [submit.name, submit]]) : allowed
 }
 
-interface Framed {
-  scope: AgentScope
-  model: Model
-  shape: OutputShape | undefined
-  history: History
-}
-
-/** A conversation that goes on keeps its system text, unless this start names another. */
-function frameFor({ step }: AgentSetup, { scope, model, shape, history }: Framed) {
+function frameFor(setup: AgentSetup, scope: AgentScope, model: Model, shape: OutputShape | undefined) {
+  const { step } = setup
   const effort = step.effort ?? scope.engine.limits.effort
-  const isNamed = step.system !== undefined || step.appendSystem !== undefined
   return {
-    system: history.system.length > 0 && !isNamed ? history.system : assembleSystem(step.system, step.appendSystem),
+    system: assembleSystem(step.system, step.appendSystem),
     tools: declareTools(offeredTools(scope)),
     ...(effort === undefined ? {} : { effort }),
     ...(shape && honoursSchema(model, shape.schema) ? { outputSchema: shape.schema } : {}),
@@ -128,17 +104,16 @@ function frameFor({ step }: AgentSetup, { scope, model, shape, history }: Framed
 async function openConversation(
   scope: AgentScope,
   setup: AgentSetup,
-  conversation: Conversation,
+  append: (role: "user", content: Awaited<ReturnType<typeof assembleFirstMessage>>) => void,
 ): Promise<string | undefined> {
   const { hooks } = scope.engine
   const { prompt } = setup.step
-  const isNew = conversation.messages.length === 0
   scope.request = prompt
   const injected: string[] = []
   const from = hookSource(scope)
   if (scope.agent.depth > 0) injected.push(...(await hooks.fold("SubagentStart", { prompt }, from)).injected)
   else {
-    const started = await hooks.fold("SessionStart", { source: isNew ? "startup" : "resume" }, from)
+    const started = await hooks.fold("SessionStart", { source: "startup" }, from)
     injected.push(...started.injected)
     if (started.env !== undefined) scope.env = { ...scope.env, ...started.env }
     const origin = setup.inbox ? "human" : "system"
@@ -146,21 +121,16 @@ async function openConversation(
     if (gate.decision === "block") return gate.reasons.join("; ")
     injected.push(...gate.injected)
   }
+  const content = await assembleFirstMessage(scope, prompt)
   const reminder = planReminder(scope)
   const added = reminder === undefined ? injected : [...injected, reminder]
-  const { content, pins } = isNew ? await assembleOpening(scope) : { content: [], pins: [] }
-  const text = (text: string) => ({ type: "text" as const, text })
-  const words = prompt === "" ? [] : [text(prompt)]
-  conversation.append("user", [...content, ...words, ...added.map(text)], {
-    ...(pins.length > 0 ? { pins } : {}),
-    ...(words.length > 0 ? { said: [content.length] } : {}),
-  })
+  append("user", [...content, ...added.map((text) => ({ type: "text" as const, text }))])
   return undefined
 }
 
 interface Driven {
   scope: AgentScope
-  conversation: Conversation
+  conversation: ReturnType<typeof createConversation>
   model: Model
   shape: OutputShape | undefined
   submitted: () => { value: unknown } | undefined
