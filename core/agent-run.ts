@@ -6,8 +6,9 @@
 import { join } from "node:path"
 import { followPlugins } from "./agent-renew.ts"
 import type { AgentOutcome, AgentSetup } from "./agent-setup.ts"
-import { assembleFirstMessage, assembleSystem, declareTools } from "./context/assemble.ts"
-import { createConversation } from "./context/conversation.ts"
+import { assembleOpening, assembleSystem, declareTools } from "./context/assemble.ts"
+import { type Conversation, createConversation } from "./context/conversation.ts"
+import { applyEntry, createHistory, type History } from "./context/history.ts"
 import type { Engine } from "./engine.ts"
 import { runLoop } from "./loop.ts"
 import type { LoopResult } from "./loop-state.ts"
@@ -31,18 +32,18 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
       ? createSubmitTool(shape, (value) => (submitted = { value }))
       : undefined
   const scope = scopeFor(engine, setup, submit)
-  const transcript = createTranscript(
-    scope.transcriptPath,
-    { agent: setup.identity, model: model.id, cwd: scope.cwd },
-    engine,
-  )
+  const { transcript, history } = openTranscript(scope, model)
   scope.record = transcript.append
-  const conversation = createConversation(frameFor(setup, scope, model, shape), transcript)
+  const conversation = createConversation(frameFor(setup, { scope, model, shape, history }), transcript, {
+    history,
+    onBreak: (told) => engine.emit({ type: "cache_break", ...told }, scope.agent),
+  })
+  scope.notes = conversation.notes
   const finish = (tools: AgentScope["tools"]) => toolsFor(setup, tools, submit)
   const plugins = followPlugins({ engine, scope, conversation, entries: setup.step.tools, finish })
   let reason = "fault"
   try {
-    const blocked = await openConversation(scope, setup, conversation.append)
+    const blocked = await openConversation(scope, setup, conversation)
     const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew }
     const result =
       blocked === undefined
@@ -59,8 +60,22 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
   }
 }
 
+function openTranscript(scope: AgentScope, model: Model) {
+  const { engine, agent } = scope
+  const session = agent.depth === 0 ? engine.session : undefined
+  const history = createHistory()
+  for (const { type, ...fields } of session?.entries ?? []) applyEntry(history, type, fields)
+  const last = session?.entries.at(-1)
+  const after = last && { uuid: last.uuid, size: session!.size }
+  const meta = { agent, model: model.id, cwd: scope.cwd }
+  const transcript = createTranscript(scope.transcriptPath, meta, { clock: engine.clock, ...(after ? { after } : {}) })
+  if (session) transcript.append("run", { run: engine.runId, folder: engine.folder })
+  return { transcript, history }
+}
+
 function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
   const { identity } = setup
+  const session = identity.depth === 0 ? engine.session : undefined
   const scope: AgentScope = createScope(engine, {
     agent: identity,
     caller: "model",
@@ -71,8 +86,9 @@ function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): 
     signal: setup.signal,
     tools: toolsFor(setup, setup.tools, submit),
     filters: setup.filters,
-    sessionId: identity.id,
-    transcriptPath: join(engine.folder, "agents", `${identity.id}.jsonl`),
+    sessionId: session?.id ?? identity.id,
+    transcriptPath: session?.file ?? join(engine.folder, "agents", `${identity.id}.jsonl`),
+    ...(session ? { readRoots: session.readRoots, checkpoint: session.checkpoint } : {}),
     hooks: registerHooks(`step ${identity.step ?? ""}`.trim(), setup.step.hooks ?? {}),
     subagent: (request, call) => setup.delegate(scope, setup, { ...request, signal: call.signal }),
     ...(setup.parent === undefined ? {} : { env: setup.parent.env }),
@@ -89,11 +105,19 @@ function toolsFor(setup: AgentSetup, tools: AgentScope["tools"], submit: Tool | 
   return submit ? new Map([...allowed, [submit.name, submit]]) : allowed
 }
 
-function frameFor(setup: AgentSetup, scope: AgentScope, model: Model, shape: OutputShape | undefined) {
-  const { step } = setup
+interface Framed {
+  scope: AgentScope
+  model: Model
+  shape: OutputShape | undefined
+  history: History
+}
+
+/** A conversation that goes on keeps its system text, unless this start names another. */
+function frameFor({ step }: AgentSetup, { scope, model, shape, history }: Framed) {
   const effort = step.effort ?? scope.engine.limits.effort
+  const isNamed = step.system !== undefined || step.appendSystem !== undefined
   return {
-    system: assembleSystem(step.system, step.appendSystem),
+    system: history.system.length > 0 && !isNamed ? history.system : assembleSystem(step.system, step.appendSystem),
     tools: declareTools(offeredTools(scope)),
     ...(effort === undefined ? {} : { effort }),
     ...(shape && honoursSchema(model, shape.schema) ? { outputSchema: shape.schema } : {}),
@@ -104,16 +128,17 @@ function frameFor(setup: AgentSetup, scope: AgentScope, model: Model, shape: Out
 async function openConversation(
   scope: AgentScope,
   setup: AgentSetup,
-  append: (role: "user", content: Awaited<ReturnType<typeof assembleFirstMessage>>) => void,
+  conversation: Conversation,
 ): Promise<string | undefined> {
   const { hooks } = scope.engine
   const { prompt } = setup.step
+  const isNew = conversation.messages.length === 0
   scope.request = prompt
   const injected: string[] = []
   const from = hookSource(scope)
   if (scope.agent.depth > 0) injected.push(...(await hooks.fold("SubagentStart", { prompt }, from)).injected)
   else {
-    const started = await hooks.fold("SessionStart", { source: "startup" }, from)
+    const started = await hooks.fold("SessionStart", { source: isNew ? "startup" : "resume" }, from)
     injected.push(...started.injected)
     if (started.env !== undefined) scope.env = { ...scope.env, ...started.env }
     const origin = setup.inbox ? "human" : "system"
@@ -121,16 +146,21 @@ async function openConversation(
     if (gate.decision === "block") return gate.reasons.join("; ")
     injected.push(...gate.injected)
   }
-  const content = await assembleFirstMessage(scope, prompt)
   const reminder = planReminder(scope)
   const added = reminder === undefined ? injected : [...injected, reminder]
-  append("user", [...content, ...added.map((text) => ({ type: "text" as const, text }))])
+  const { content, pins } = isNew ? await assembleOpening(scope) : { content: [], pins: [] }
+  const text = (text: string) => ({ type: "text" as const, text })
+  const words = prompt === "" ? [] : [text(prompt)]
+  conversation.append("user", [...content, ...words, ...added.map(text)], {
+    ...(pins.length > 0 ? { pins } : {}),
+    ...(words.length > 0 ? { said: [content.length] } : {}),
+  })
   return undefined
 }
 
 interface Driven {
   scope: AgentScope
-  conversation: ReturnType<typeof createConversation>
+  conversation: Conversation
   model: Model
   shape: OutputShape | undefined
   submitted: () => { value: unknown } | undefined

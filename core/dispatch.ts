@@ -173,6 +173,7 @@ function createToolContext(
       if (!scope.state.has(key)) scope.state.set(key, create())
       return scope.state.get(key) as T
     },
+    notes: (name) => scope.notes(name),
     progress: (text) => reportProgress(scope, use, text),
     defer: engine.defer,
     subagent: (request) => scope.subagent(request, { signal: scope.signal }),

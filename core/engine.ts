@@ -14,10 +14,12 @@ import type { Breaker } from "./permission/breaker.ts"
 import type { ApprovalRequest, Decision, PermissionCall, PermissionFacts, RuleSource } from "./permission/decision.ts"
 import type { Grants } from "./permission/grant.ts"
 import type { RuleSet } from "./permission/rule.ts"
+import type { ContextPlaces } from "./plugin.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { Registry } from "./registry.ts"
 import type { AgentScope } from "./scope.ts"
-import type { AgentDefinition, AgentIdentity, Effort, PermissionMode } from "./tool.ts"
+import type { RunSession } from "./session/session.ts"
+import type { AgentDefinition, AgentIdentity, CompactOptions, Effort, PermissionMode } from "./tool.ts"
 
 /** The plugins of one run, as it has them. */
 export interface RunPlugins {
@@ -40,6 +42,12 @@ export interface Engine {
     PermissionFacts,
     "roots" | "home" | "namedRoots" | "stateFolders" | "configures" | "hookFiles" | "toolkit"
   > & { openGitRuns(): Promise<NonNullable<PermissionFacts["gitRuns"]>> }
+  /** What context is read from. */
+  contextPlaces: ContextPlaces
+  /** How conversations are kept within the window. */
+  compact: CompactOptions
+  /** The conversation that the run belongs to; left out: each of its agents has one of its own. */
+  session?: RunSession | undefined
   /** The whole environment; only models read it. */
   env: Readonly<Record<string, string | undefined>>
   /** The environment for child processes. */

@@ -32,6 +32,8 @@ export type EventBody =
       plugins: PluginReport[]
       warnings: string[]
       folder: string
+      /** The conversation that the run belongs to. */
+      session?: { id: string; resumed: boolean }
     }
   | { type: "step_started"; id: string; kind: string; title: string; items?: number; stages?: number }
   | { type: "turn_started"; turn: number; model: string }
@@ -79,7 +81,18 @@ export type EventBody =
       stopReason: StopReason | null
       contextTokens: number
     }
-  | { type: "compaction"; trigger: "manual" | "auto" | "reactive"; strategy: string; ok: boolean; reason?: string }
+  | {
+      type: "compaction"
+      trigger: "manual" | "auto" | "reactive"
+      strategy: string
+      ok: boolean
+      reason?: string
+      /** Tokens of the next request, estimated, as it was and as it is now. */
+      before?: number
+      after?: number
+    }
+  /** The next request does not begin as the last one did, so the prompt's cache does not help. `by`: what did it. */
+  | { type: "cache_break"; cause: CacheBreak; by: string; tokens: number }
   | { type: "gate"; id: string; question: string; state: "waiting" | "answered" }
   /** A fault that the run survives: a retry, a warning, a plugin left out. */
   | { type: "notice"; level: "info" | "warning"; message: string; code?: string }
@@ -110,6 +123,9 @@ export type HookOutcome =
 
 /** Where the code of a plugin runs, and whose it is: `shipped` comes with the toolkit and runs in this process. */
 export type PluginTier = "shipped" | "in-process" | "process"
+
+/** Why a request may begin otherwise than the one before it. */
+export type CacheBreak = "compaction" | "model" | "tools" | "thinking" | "settings"
 
 /** What became of one plugin at load. */
 export interface PluginReport {

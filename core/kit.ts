@@ -20,6 +20,7 @@ import { openPlugins, type Reload, type Reloaded } from "./reload.ts"
 import type { Explained, ExplainedCall } from "./run-explain.ts"
 import type { HookTrial, SamplePayload } from "./run-hook-test.ts"
 import type { RunPermissions } from "./run-permission.ts"
+import type { SessionRequest } from "./session/session.ts"
 import { stateFolderFor } from "./session/store.ts"
 import { given } from "./settings/given.ts"
 import { type EffectiveSettings, mergeSettings } from "./settings/merge.ts"
@@ -94,6 +95,8 @@ export interface PromptOptions extends RunOptions {
   appendSystem?: string
   tools?: string[]
   output?: AgentStep<unknown>["output"]
+  /** The conversation to go on with; left out: a new one. */
+  session?: SessionRequest
 }
 
 /** A run at work. Iterating it gives its events from that moment on. */
@@ -183,7 +186,11 @@ export async function createKit(given: KitOptions): Promise<Kit> {
   return {
     run: (recipe, runOptions = {}) => start(recipe, runOptions),
     prompt: (text, promptOptions = {}) =>
-      start(promptRecipe(text, promptOptions), { ...promptOptions, needsModel: true }),
+      start(promptRecipe(text, promptOptions), {
+        ...promptOptions,
+        session: promptOptions.session ?? {},
+        needsModel: true,
+      }),
     explain: async (call, runOptions = {}) =>
       await (await import("./run-explain.ts")).explainInKit(parts(), call, runOptions),
     permissions: async (runOptions = {}) =>

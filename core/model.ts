@@ -82,7 +82,13 @@ export function rateFor(price: Price, promptTokens: number): Rate {
 export interface ModelRequest {
   system: readonly TextBlockParam[]
   tools: readonly ToolDeclaration[]
+  /**
+   * One array for a conversation: it grows at its end, and is another one once anything else in it has changed. Good until
+   * the next append.
+   */
   messages: readonly MessageParam[]
+  /** True: the prompt's cache is to reach to the end of the last message. */
+  cacheLast?: boolean
   /** Output tokens at most. */
   maxTokens: number
   effort?: Effort

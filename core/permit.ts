@@ -79,7 +79,7 @@ export async function judgeCall(scope: AgentScope, tool: Tool, input: unknown): 
     belowAuto,
     ...engine.places,
     cwd: scope.cwd,
-    readRoots: [engine.folder],
+    readRoots: [engine.folder, ...scope.readRoots],
     paths: await resolveCall(call, scope.cwd, { home: engine.places.home }),
     canAsk: engine.canAsk && !asksNobody,
     filtersReads: true,

@@ -7,11 +7,12 @@ import type { z } from "zod"
 import type { SousError } from "./error.ts"
 import type { PluginTier } from "./event.ts"
 import type { Hooks } from "./hook.ts"
+import type { MessageParam } from "./message.ts"
 import type { ModelProvider } from "./model.ts"
 import type { PermissionCall, Scope } from "./permission/decision.ts"
 import type { SafetyClassifier } from "./safety.ts"
 import type { Recipe } from "./step.ts"
-import type { AgentDefinition, Tool } from "./tool.ts"
+import type { AgentDefinition, Notebook, Tool } from "./tool.ts"
 
 /** The version of this contract: it grows when a plugin that was right before would be wrong. */
 export const API_VERSION = 1
@@ -104,11 +105,17 @@ export interface PluginEntry {
 /** Says that a call is plainly safe, or nothing. It can never widen what a rule refuses. */
 export type Classifier = (call: PermissionCall) => "safe" | undefined | Promise<"safe" | undefined>
 
-/** Text for the first message of a conversation: environment, memory, lists. */
+/** Text for conversations: environment, memory, lists, reminders. Every part of it is optional. */
 export interface ContextSource {
   name: string
-  /** Text, or undefined for none. Called once, when a conversation starts. */
-  start(context: ContextStart): Promise<string | undefined> | string | undefined
+  /** What `start` says is kept byte for byte by every compaction, unless `start` then says something else. */
+  pinned?: boolean
+  /** Text for the first message, or undefined for none. Called when a conversation starts, and after each compaction. */
+  start?(context: ContextStart): Promise<string | undefined> | string | undefined
+  /** What is worth telling now, behind the results of a turn. Called after every turn that ran calls: it must be quick. */
+  remind?(context: ContextMoment): Promise<readonly Reminder[] | undefined> | readonly Reminder[] | undefined
+  /** What the next step needs and a summary cannot hold: tasks, the files at work. Told again after a compaction. */
+  scene?(context: ContextMoment): Promise<string | undefined> | string | undefined
 }
 
 /** Where and for whom a conversation starts. */
@@ -118,25 +125,107 @@ export interface ContextStart {
   signal: AbortSignal
   /** The agents that may be started; empty when this agent may start none. */
   agents: readonly AgentDefinition[]
+  /** 0 for the main loop, 1 for its subagents, and so on. */
+  depth: number
+  places: ContextPlaces
+  /** False for a file (absolute path) that a deny or ask rule keeps from being read. */
+  mayRead(path: string): boolean
+  /** Tells a person what is odd, once. */
+  warn(message: string): void
+}
+
+/** Folders that context is read from; absolute, real where they exist. */
+export interface ContextPlaces {
+  home: string
+  /** The root of the project that `cwd` lies in; `cwd` itself where there is none. */
+  project: string
+  /** Configuration of the organisation, of sous and of Claude Code, strongest first. */
+  managed: readonly string[]
+  /** Configuration of the person, of sous and of Claude Code. */
+  user: readonly string[]
+  /** What is kept for this project, below the state folder. */
+  state: string
+  /** Files of Claude Code are read. */
+  claude: boolean
+  /** The settings `memory`. */
+  memory: { files: boolean; auto: boolean; exclude: readonly string[] }
+}
+
+/** A conversation between two turns. */
+export interface ContextMoment extends ContextStart {
+  /** Files that calls have touched since the last such moment, the newest last: real paths. */
+  touched: readonly { path: string; access: "read" | "write" }[]
+  /** True when a reminder with this key was told, and stands in the conversation still. */
+  told(key: string): boolean
+  notes: Notebook
+}
+
+/** Something to tell the model, once. */
+export interface Reminder {
+  /** Told once for each key, as long as it stands in the conversation. */
+  key: string
+  text: string
+  /** Kept byte for byte by every compaction. */
+  pinned?: boolean
 }
 
 /** A way to shorten a conversation; the kernel checks each proposal (design/context.md). */
 export interface Compaction {
   name: string
+  /** It asks no model: it is tried as well when the prompt's cache has gone cold, long before the window is full. */
+  cheap?: boolean
   propose(request: CompactionRequest): Promise<CompactionProposal | undefined>
+  /** Called after each turn, in the background and one at a time, for a strategy that takes notes as it goes. */
+  follow?(request: CompactionRequest): Promise<void>
 }
+
+/** What a strategy is given. All of it is a copy: changing it changes nothing. */
 export interface CompactionRequest {
-  messages: readonly import("./message.ts").MessageParam[]
+  messages: readonly MessageParam[]
+  /** Tokens of each of the messages, estimated. */
+  sizes: readonly number[]
   trigger: "manual" | "auto" | "reactive"
-  /** Tokens to get rid of at least, when known. */
+  /** Tokens of the whole next request as it is, estimated: system, tools and messages. */
+  tokens: number
+  /** Tokens that it may hold afterwards. */
+  budget: number
+  /** Tokens at the end of the conversation that should stay as they are. */
+  keep: number
+  /** Tokens over the window, when the model said so. */
   excessTokens?: number
+  /** What matters most, in the words of a person or a hook. */
   focus?: string
+  /** What the person said, oldest first, with the index of its message. */
+  said: readonly { message: number; text: string }[]
+  /** Files that calls have touched, absolute, the newest last. */
+  files: { read: readonly string[]; changed: readonly string[] }
+  /** Ids of tool_uses whose results are kept byte for byte. */
+  pinned: readonly string[]
+  notes: Notebook
+  /** Asks a model. What it costs counts against the budget of the run. Throws when no answer comes. */
+  ask(question: CompactionQuestion): Promise<string>
   signal: AbortSignal
 }
-/** Keep messages from index `keepFrom`; `summary` (user text) stands in for what came before. */
+
+/** A question behind a conversation. */
+export interface CompactionQuestion {
+  text: string
+  /** What is sent before it. Default: the messages of the request, which the prompt's cache holds. */
+  messages?: readonly MessageParam[]
+  /** Output tokens at most. Default 20,000. */
+  maxTokens?: number
+  /** The id of a model. Default: the one of the conversation. */
+  model?: string
+}
+
+/**
+ * Keep the messages from index `keepFrom`; `summary` (user text) stands in for what came before. `dropped`: ids of
+ * tool_uses among the kept messages whose results become one line. 0 and "" with `dropped` alone.
+ */
 export interface CompactionProposal {
   keepFrom: number
   summary: string
+  dropped?: readonly string[]
 }
 
 /** Types a plugin and returns it as it is. */

@@ -80,6 +80,8 @@ async function* fallBack(loop: Loop, state: LoopState, why: string): AsyncGenera
   }
   // Thinking is signed for the model that thought it.
   loop.conversation.forgetThinking()
+  const told = { cause: "model" as const, by: model.id, tokens: loop.conversation.inputTokens() }
+  loop.scope.engine.emit({ type: "cache_break", ...told }, loop.scope.agent)
   const { maxOutput } = await limitsOf(model)
   return follow(state, "fell_back", { model, maxTokens: Math.min(state.maxTokens, maxOutput) })
 }
@@ -149,7 +151,8 @@ async function* shorten(
     return exhausted(`The conversation is too long for the model and could not be shortened: ${reason}`)
   }
   // What is kept may no longer say that plan mode is on.
-  conversation.compact(found.keepFrom, [found.summary, planReminder(scope) ?? []].flat().join("\n\n"))
+  const text = [found.summary, planReminder(scope) ?? []].flat().join("\n\n")
+  conversation.compact({ keepFrom: found.keepFrom, opening: [{ type: "text", text }], strategy: found.strategy })
   yield { type: "compaction", trigger: "reactive", strategy: found.strategy, ok: true }
   if (hooks.has("PostCompact", scope.hooks))
     await hooks.observe("PostCompact", { trigger: "reactive" }, hookSource(scope))

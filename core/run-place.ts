@@ -11,8 +11,9 @@ import { fileURLToPath } from "node:url"
 import type { KitParts } from "./kit.ts"
 import type { PermissionFacts } from "./permission/decision.ts"
 import { once } from "./permission/specifier.ts"
-import { dataFolderFor } from "./session/store.ts"
-import { resolveWritten, scopeFolders } from "./settings/scopes.ts"
+import type { ContextPlaces } from "./plugin.ts"
+import { dataFolderFor, projectFolder } from "./session/store.ts"
+import { resolveWritten, type ScopeFolders, scopeFolders } from "./settings/scopes.ts"
 
 /** What the permission layer knows about folders, for the whole run. */
 export type RunPlaces = Pick<PermissionFacts, "roots" | "home"> &
@@ -20,6 +21,8 @@ export type RunPlaces = Pick<PermissionFacts, "roots" | "home"> &
     cwd: string
     /** The project that `cwd` lies in: what `/x` in a rule of its settings starts from. */
     project?: string
+    /** Where context comes from. */
+    context: ContextPlaces
     /** For `gitRuns` of the facts about a call: loads what looks, once. */
     openGitRuns(): Promise<NonNullable<PermissionFacts["gitRuns"]>>
     /** What is odd about them, one sentence each. */
@@ -41,11 +44,13 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
   )
   const missing = further.filter(({ folder }) => folder === undefined)
   const found = further.flatMap(({ folder, isNamed }) => (folder === undefined ? [] : [{ folder, isNamed }]))
-  const { managed, user, root, claude } = scopeFolders({ cwd, env: options.env, home })
+  const folders = scopeFolders({ cwd, env: options.env, home })
+  const { managed, user, root, claude } = folders
   const configures = [...(user ? [user] : []), ...(claude.user ? [join(claude.user, "settings.json")] : [])]
   return {
     cwd,
     home,
+    context: contextPlaces(kit, { cwd, home, folders }),
     roots: [cwd, ...found.map(({ folder }) => folder)],
     namedRoots: found.filter(({ isNamed }) => isNamed).map(({ folder }) => folder),
     stateFolders: await Promise.all(
@@ -60,6 +65,22 @@ export async function findPlaces(kit: KitParts): Promise<RunPlaces> {
     }),
     toolkit: await real(toolkitFolder(fileURLToPath(import.meta.url))),
     warnings: missing.map(({ value }) => `The further folder "${value}" is left out: there is no such folder`),
+  }
+}
+
+function contextPlaces(
+  { state, settings }: KitParts,
+  { cwd, home, folders: { managed, user, root, claude } }: { cwd: string; home: string; folders: ScopeFolders },
+): ContextPlaces {
+  const { files, auto, exclude } = settings.memory
+  return {
+    home,
+    project: root ?? cwd,
+    managed: [managed, claude.managed],
+    user: [user, claude.user].filter((folder) => folder !== undefined),
+    state: projectFolder(state, cwd),
+    claude: settings.compat.claude,
+    memory: { files, auto, exclude: exclude.map(({ value }) => value) },
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Engine } from "./engine.ts"
 import type { FromAgent } from "./hook-runner.ts"
+import { createNotebook } from "./notes.ts"
 import type { Decision, Grantee } from "./permission/decision.ts"
 import { createCall } from "./permission/explain.ts"
 import { fitsRule } from "./permission/fits.ts"
@@ -12,7 +13,8 @@ import { type CombinedMode, combineModes } from "./permission/mode.ts"
 import { resolveCall } from "./permission/path.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { RegisteredHook } from "./registry.ts"
-import type { AgentIdentity, PermissionMode, SubagentRequest, SubagentResult, Tool } from "./tool.ts"
+import type { CheckpointStore } from "./session/checkpoint.ts"
+import type { AgentIdentity, Notebook, PermissionMode, SubagentRequest, SubagentResult, Tool } from "./tool.ts"
 
 /** The state of one agent beside its conversation. */
 export interface AgentScope {
@@ -56,6 +58,14 @@ export interface AgentScope {
   conclusion: string | undefined
   /** Absolute; moves when a shell call moves. */
   cwd: string
+  /** What it remembers beside its conversation; kept with its session. */
+  notes: Notebook
+  /** Files that calls have touched since the conversation last looked: real paths. */
+  readonly touched: { path: string; access: "read" | "write" }[]
+  /** Folders beside the run's own that may be read without a rule: those of earlier runs of the session. */
+  readonly readRoots: readonly string[]
+  /** Keeps a file as it is before a call changes it. */
+  readonly checkpoint: CheckpointStore | undefined
   readonly denials: { tool: string; reason: string; decision?: Decision }[]
   readonly state: Map<symbol, unknown>
 }
@@ -78,6 +88,8 @@ export interface ScopeOptions {
   env?: Record<string, string>
   hooks?: readonly RegisteredHook[]
   subagent?: AgentScope["subagent"]
+  readRoots?: readonly string[]
+  checkpoint?: CheckpointStore | undefined
 }
 
 /** Makes the scope of an agent or of a step; what is left out comes from the engine. */
@@ -109,6 +121,10 @@ export function createScope(engine: Engine, options: ScopeOptions): AgentScope {
     record: undefined,
     conclusion: undefined,
     cwd: options.cwd ?? engine.cwd,
+    notes: createNotebook(),
+    touched: [],
+    readRoots: options.readRoots ?? options.parent?.readRoots ?? [],
+    checkpoint: options.checkpoint ?? options.parent?.checkpoint,
     denials: [],
     state: new Map(),
   }

@@ -17,6 +17,7 @@ import type { Model } from "./model.ts"
 import { within } from "./patience.ts"
 import { type Breaker, createBreaker } from "./permission/breaker.ts"
 import { createGrants, NO_GRANTS } from "./permission/grant.ts"
+import { once } from "./permission/specifier.ts"
 import { checkParams } from "./recipe/param.ts"
 import { needsModel } from "./recipe/probe.ts"
 import { runRecipe } from "./recipe/run.ts"
@@ -30,6 +31,7 @@ import { modelsOf, type OpenModels } from "./run-model.ts"
 import { findPlaces, type RunPlaces } from "./run-place.ts"
 import { createRefresh } from "./run-refresh.ts"
 import { createRunRules } from "./run-rule.ts"
+import { openRunSession, type SessionRequest } from "./session/session.ts"
 import { createRunFolder } from "./session/store.ts"
 import { createSlots } from "./slot.ts"
 import type { Recipe, RunResult } from "./step.ts"
@@ -37,6 +39,8 @@ import type { Recipe, RunResult } from "./step.ts"
 export interface StartOptions extends RunOptions {
   /** Nothing can be done without a model: to have none is a fault of the start. A recipe is looked at for that. */
   needsModel?: boolean
+  /** The conversation that the run belongs to; left out: each of its agents has one of its own. */
+  session?: SessionRequest
 }
 
 /** Starts a run. What keeps it from starting rejects `result` with a SousError. */
@@ -116,10 +120,11 @@ function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine, w
     plugins: kit.reports,
     warnings: [...(kit.options.warnings ?? []), ...warnings, ...engine.rules.warnings],
     folder: engine.folder,
+    ...(engine.session ? { session: { id: engine.session.id, resumed: engine.session.entries.length > 0 } } : {}),
   }
 }
 
-type OpenOptions = Omit<RunOptions, "signal"> & { signal: AbortSignal; tell: (event: RunEvent) => void }
+type OpenOptions = Omit<StartOptions, "signal"> & { signal: AbortSignal; tell: (event: RunEvent) => void }
 
 async function openEngine(kit: KitParts, recipe: Recipe<any, any>, options: OpenOptions): Promise<Opened> {
   const held = kit.generations.hold()
@@ -133,8 +138,7 @@ type HeldOptions = OpenOptions & { held: Held }
 
 async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOptions): Promise<Opened> {
   const { settings, clock, registry } = kit
-  const start = startMode(settings, options.mode)
-  const places = await findPlaces(kit)
+  const [start, places] = [startMode(settings, options.mode), await findPlaces(kit)]
   const { cwd, roots } = places
   const { id, folder } = await createRunFolder(kit.state, cwd, clock.now())
   const { granted, rules } = await openRules(kit, recipe, { ...options, places })
@@ -142,28 +146,23 @@ async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOp
   const opened: OpenModels = { models: new Map(), providers: new Set() }
   const follow = { engine: () => engine, recipe, rules, opened, canAsk: (r: Registry) => canAsk(r, hooks, options) }
   const plugins = createRunPlugins(kit, options.held, follow)
-  const emit = createEmitter(id, clock, options.tell)
-  const environment = environmentOf(kit, id, options)
+  const [emit, environment] = [createEmitter(id, clock, options.tell), environmentOf(kit, id, options)]
   const hooks = [...registry.hooks, ...registerSources(kit.options.hooks ?? [])]
-  const telling = { emit, clock, signal: options.signal, secrets: environment.secrets }
-  const outside = outsideOf(kit, { cwd, folder, ...environment }, () => engine)
   const engine: Engine = {
-    runId: id,
-    folder,
-    places,
-    ...{ cwd, roots },
+    ...{ runId: id, folder, places },
+    ...{ contextPlaces: places.context, compact: settings.compact, cwd, roots },
     ...environment,
-    clock,
-    signal: options.signal,
-    registry,
+    ...{ clock, signal: options.signal, registry },
     agents: [...registry.agents, ...(recipe.agents ?? [])],
-    rules: rules.compile(settings.permissions.rules),
-    rulesWith: rules.compileWith,
+    ...{ rules: rules.compile(settings.permissions.rules), rulesWith: rules.compileWith },
     refresh: createRefresh({ kit, engine: () => engine, compile: rules.compile }),
     plugins,
     mode: start.mode,
     barredModes: settings.permissions.barredModes,
-    hooks: createHookRunner(hooks, { ...telling, outside }),
+    hooks: createHookRunner(hooks, {
+      ...{ emit, clock, signal: options.signal, secrets: environment.secrets },
+      outside: outsideOf(kit, { cwd, folder, ...environment }, () => engine),
+    }),
     spend: createRunSpend(kit, recipe, options),
     limits: limitsOf(kit, options),
     ...modelsOf(kit, recipe, { ...options, env: environment.env, opened, registry: () => engine.registry }),
@@ -177,13 +176,25 @@ async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOp
   }
   engine.approve = createRunApprover(engine, { ask: options.ask, keep: granted.keep })
   cleanups.push(engine.hooks.close)
-  let closing: Promise<Error | undefined> | undefined
+  // The last that can fail: whoever fails before it has kept nobody else out of the conversation.
+  await openSession(kit, engine, { request: options.session, cleanups })
   return {
     engine,
     warnings: [...start.warnings, ...places.warnings, ...missedTools(hooks, [...registry.tools.keys()])],
     faults: granted.fault ? [granted.fault] : [],
-    close: () => (closing ??= closeAll(cleanups, opened.models).finally(plugins.close)),
+    close: once(() => closeAll(cleanups, opened.models).finally(plugins.close)),
   }
+}
+
+async function openSession(
+  { state, clock, options: { home } }: KitParts,
+  engine: Engine,
+  { request, cleanups }: { request: SessionRequest | undefined; cleanups: (() => void | Promise<void>)[] },
+): Promise<void> {
+  if (request === undefined) return
+  const session = await openRunSession({ state, cwd: engine.cwd, home, id: engine.runId, clock }, request)
+  engine.session = session
+  cleanups.push(session.close)
 }
 
 /** The rules of a run, and what was granted to its project. */

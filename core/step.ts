@@ -7,7 +7,7 @@
 import type { z } from "zod"
 import type { JsonSchema, Usage } from "./message.ts"
 import type { Contribution } from "./plugin.ts"
-import type { Effort, PermissionMode } from "./tool.ts"
+import type { CompactOptions, Effort, PermissionMode } from "./tool.ts"
 
 /** What a failed step died of. */
 export type Cause = "model" | "tool" | "budget" | "denied" | "cancelled" | "infra" | "output"
@@ -80,6 +80,8 @@ export interface AgentStep<T = string> extends Step<T> {
   attempts?: number
   budget?: Budget
   hooks?: Contribution["hooks"]
+  /** How its conversation is kept within the window; beats the settings. */
+  compact?: CompactOptions
 }
 
 /** The result of a command. `stdout` and `stderr` are cut at 1 MB each, with a note. */

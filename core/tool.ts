@@ -114,6 +114,8 @@ export interface ToolContext {
   runFolder: string
   /** State that lives as long as this agent: made once per key. Not shared with subagents. */
   state<T>(key: symbol, create: () => T): T
+  /** What this agent remembers and its session keeps: it is there again when the session is resumed. */
+  notes: Notebook
   /** Reports progress to people. */
   progress(text: string): void
   /** Called when the run ends, last registered first; used to end what a call left running. */
@@ -122,6 +124,18 @@ export interface ToolContext {
   subagent(request: SubagentRequest): Promise<SubagentResult>
   /** The agents that plugins and recipes defined. */
   agents: readonly AgentDefinition[]
+}
+
+/** Named sets of notes. */
+export type Notebook = <T>(name: string) => Notes<T>
+
+/** Values by key, in the order in which they were last set. A value is JSON, and is not changed after it was set. */
+export interface Notes<T> {
+  get(key: string): T | undefined
+  set(key: string, value: T): void
+  delete(key: string): void
+  /** The oldest first. */
+  entries(): readonly (readonly [key: string, value: T])[]
 }
 
 /** Who makes a call: the main loop of a step, or a subagent. */
@@ -152,6 +166,19 @@ export interface AgentDefinition {
   effort?: Effort
   maxTurns?: number
   mode?: PermissionMode
+  compact?: CompactOptions
+}
+
+/** How a conversation is kept within its window. */
+export interface CompactOptions {
+  /** False: only when a person asks, or the model refuses. Default true. */
+  auto?: boolean
+  /** The name of the strategy to try first. */
+  strategy?: string
+  /** The share of the window, 0.1 to 1, at which it is shortened. Default: what leaves room for an answer. */
+  threshold?: number
+  /** Tokens at its end that should stay as they are. Default: a tenth of the window, 20,000 at most. */
+  keep?: number
 }
 
 /** How much thought a model gives an answer (the API's `output_config.effort`), least first. */

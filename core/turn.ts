@@ -87,7 +87,7 @@ function count(loop: Loop, state: LoopState, answer: Answer): EventBody {
   addUsage(used.usage, answer.usage)
   used.usd += usd ?? 0
   used.priced &&= usd !== undefined
-  conversation.counted(answer.usage)
+  conversation.counted(answer.usage, { model: model.id, at: loop.scope.engine.clock.now() })
   return {
     type: "usage",
     turn: state.turn + 1,

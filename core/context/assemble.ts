@@ -3,11 +3,15 @@
  *
  * Invariant: for one scope it comes out the same every time; nothing in it depends on what was said.
  */
-import type { ContentBlockParam, TextBlockParam } from "../message.ts"
+import type { TextBlockParam } from "../message.ts"
 import type { ToolDeclaration } from "../model.ts"
+import type { PermissionCall } from "../permission/decision.ts"
+import { createReadGuard } from "../permission/read-guard.ts"
+import type { ContextStart } from "../plugin.ts"
 import type { AgentScope } from "../scope.ts"
 import type { Tool } from "../tool.ts"
 import { inputJsonSchema } from "../tool-input.ts"
+import type { Pin } from "./history.ts"
 
 /** Used when neither the call nor an agent definition brings a system prompt. */
 export const SYSTEM_PROMPT = `You are an agent at work in a person's folder, with the tools you are given.
@@ -29,24 +33,55 @@ export function declareTools(tools: Iterable<Tool>): ToolDeclaration[] {
     .map((tool) => ({ name: tool.name, description: tool.description, input_schema: inputJsonSchema(tool) }))
 }
 
-/** The first user message: what the context sources say, then the prompt. A source that fails is left out, and told. */
-export async function assembleFirstMessage(scope: AgentScope, prompt: string): Promise<ContentBlockParam[]> {
+/** What the context sources say before the prompt, and which of it is pinned. A source that fails is left out, and told. */
+export async function assembleOpening(scope: AgentScope): Promise<{ content: TextBlockParam[]; pins: Pin[] }> {
   const { engine } = scope
-  const delegates = [...scope.tools.values()].some(({ role }) => role === "subagent")
-  const start = { cwd: scope.cwd, roots: engine.roots, signal: scope.signal, agents: delegates ? engine.agents : [] }
+  const start = contextStart(scope)
   const parts = await Promise.all(
     engine.registry.context.map(async (source) => {
-      try {
-        return await source.start(start)
-      } catch (error) {
-        const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${(error as Error).message}`
-        engine.emit({ type: "notice", level: "warning", message }, scope.agent)
-        return undefined
-      }
+      const text = await askSource(scope, source, async () => await source.start?.(start))
+      return text === undefined || text === "" ? [] : [{ text, source }]
     }),
   )
-  return [...parts.filter((text) => text !== undefined && text !== ""), prompt].map((text) => ({
-    type: "text",
-    text: text!,
-  }))
+  const told = parts.flat()
+  return {
+    content: told.map(({ text }) => ({ type: "text", text })),
+    pins: told.flatMap(({ source }, block) => (source.pinned ? [{ block, source: source.name }] : [])),
+  }
 }
+
+/** What a source says; undefined, and a warning, when it fails. */
+export async function askSource<T>(
+  { engine, agent }: AgentScope,
+  source: Pick<Registered, "name" | "plugin">,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${(error as Error).message}`
+    engine.emit({ type: "notice", level: "warning", message }, agent)
+    return undefined
+  }
+}
+
+type Registered = AgentScope["engine"]["registry"]["context"][number]
+
+/** Where and for whom a conversation is, as sources are told. */
+export function contextStart(scope: AgentScope): ContextStart {
+  const { engine } = scope
+  const delegates = [...scope.tools.values()].some(({ role }) => role === "subagent")
+  return {
+    cwd: scope.cwd,
+    roots: engine.roots,
+    signal: scope.signal,
+    agents: delegates ? engine.agents : [],
+    depth: scope.agent.depth,
+    places: engine.contextPlaces,
+    mayRead: createReadGuard(engine.rules, () => READING, { ...engine.places, cwd: scope.cwd, paths: new Map() }),
+    warn: (message) => engine.emit({ type: "notice", level: "warning", message }, scope.agent),
+  }
+}
+
+/** The call that a source's reading counts as: one that nothing was asked or answered about. */
+const READING: PermissionCall = { tool: "", ruleName: "", input: {}, targets: [], readOnly: true }

@@ -1,12 +1,16 @@
 /**
  * One agent's messages: grows at its end, is written down as it grows, and becomes the body of each request.
  *
- * Invariant: what was sent once is sent again byte for byte; only compaction replaces messages, and it is counted.
+ * Invariant: what was sent once is sent again byte for byte; what replaces it is an entry of its own, counted and
+ * attributed; a turn costs what is new in it.
  */
+import type { CacheBreak } from "../event.ts"
 import type { ContentBlockParam, JsonSchema, MessageParam, TextBlockParam, Usage } from "../message.ts"
 import type { ModelRequest, ToolDeclaration } from "../model.ts"
 import type { Transcript } from "../session/transcript.ts"
-import type { Effort } from "../tool.ts"
+import type { Effort, Notebook, Notes } from "../tool.ts"
+import { applyEntry, createHistory, type History, type HistoryEntries, type HistoryType, type Mark } from "./history.ts"
+import { addWeights, learn, tokensOf, type Weight, weigh } from "./usage.ts"
 
 /** The parts of a request that stay the same for a whole conversation. */
 export interface RequestFrame {
@@ -18,7 +22,13 @@ export interface RequestFrame {
 
 export interface Conversation {
   readonly messages: readonly MessageParam[]
-  append(role: "user" | "assistant", content: ContentBlockParam[]): void
+  /** One for each message. */
+  readonly marks: readonly Mark[]
+  /** Answers so far, over all runs of the session. */
+  readonly turns: number
+  /** When the last answer came, ms since the epoch. */
+  readonly answeredAt: number | undefined
+  append(role: "user" | "assistant", content: ContentBlockParam[], mark?: Mark): void
   /** Shows the model tools that it has not been shown yet, behind those that it has. */
   declare(tools: readonly ToolDeclaration[]): void
   /**
@@ -28,92 +38,181 @@ export interface Conversation {
   redeclare(tools: readonly ToolDeclaration[]): boolean
   /** The next request. Its messages array is only good until the next append. */
   request(maxTokens: number): ModelRequest
-  /** Remembers what the API counted for the last request and its answer. */
-  counted(usage: Usage): void
+  /** Remembers what the API counted for the last request and its answer. `at`: ms since the epoch. */
+  counted(usage: Usage, from: { model: string; at: number }): void
   /** Tokens at the most of the next request's input: what was counted, and one for each byte that is new. */
   worstInputTokens(): number
+  /** Tokens of the next request's input, as near as can be told. */
+  inputTokens(): number
+  /** Tokens of each message, estimated. */
+  sizes(): number[]
+  /** Tokens that such a message would have. */
+  sizeOf(message: MessageParam): number
+  /** Tokens of the system text and the tools, estimated. */
+  frameTokens(): { system: number; tools: number }
   /** Tokens of the window in use, as last counted. */
   contextTokens(): number
-  /** Puts a shorter stand-in in the place of all messages before `keepFrom`. */
-  compact(keepFrom: number, summary: string): void
+  /** Puts an opening in the place of all messages before `keepFrom`. */
+  compact(entry: HistoryEntries["compaction"]): void
+  /** Puts one line in the place of results. */
+  drop(entry: HistoryEntries["dropped"]): void
   /** Takes the thinking out of earlier answers, for a model that did not think it. */
   forgetThinking(): void
+  notes: Notebook
+  told(key: string): boolean
+  /** Notes that reminders were told. */
+  tell(keys: HistoryEntries["told"]["keys"]): void
   flush(): Promise<void>
 }
 
-/** Opens an empty conversation that is written to a transcript. */
-export function createConversation(frame: RequestFrame, transcript: Transcript): Conversation {
-  let messages: MessageParam[] = []
-  let counted = { tokens: 0, upTo: -1 }
-  let { tools } = frame
+/** What a conversation is opened with beside its frame. */
+export interface ConversationOptions {
+  /** The one that its transcript holds; left out: an empty one. The frame beats its tools and its system text. */
+  history?: History
+  /** Told of each break of the prompt's cache. */
+  onBreak?(told: { cause: CacheBreak; by: string; tokens: number }): void
+}
+
+/** Opens a conversation that is written to a transcript. */
+export function createConversation(
+  frame: RequestFrame,
+  transcript: Pick<Transcript, "append" | "flush">,
+  { history = createHistory(), onBreak = () => {} }: ConversationOptions = {},
+): Conversation {
+  let weights = history.messages.map(weigh)
+  let frameWeight = { system: weightOf(frame.system), tools: weightOf(frame.tools) }
+  const { effort, outputSchema } = frame
+  const rest = { ...(effort ? { effort } : {}), ...(outputSchema ? { outputSchema } : {}) }
+
+  function record<T extends HistoryType>(type: T, fields: HistoryEntries[T]): void {
+    transcript.append(type, fields)
+    applyEntry(history, type, fields)
+  }
+  function setTools(tools: readonly ToolDeclaration[]): void {
+    record("frame", { tools })
+    frameWeight = { ...frameWeight, tools: weightOf(tools) }
+  }
+  function broke(cause: CacheBreak, by: string): void {
+    onBreak({ cause, by, tokens: inputTokens() })
+  }
+  function reweigh(): void {
+    weights = history.messages.map(weigh)
+  }
+  const fresh = () => addWeights(weights.slice(history.counted.messages))
+  const whole = () => addWeights([frameWeight.system, frameWeight.tools, ...weights])
+  const tokens = (weight: Weight) => tokensOf(weight, history.gauge)
+  function inputTokens(): number {
+    return history.counted.messages < 0 ? tokens(whole()) : history.counted.tokens + tokens(fresh())
+  }
+  openFrame(history, frame, record)
+
   return {
     get messages() {
-      return messages
+      return history.messages
+    },
+    get marks() {
+      return history.marks
+    },
+    get turns() {
+      return history.turns
+    },
+    get answeredAt() {
+      return history.answeredAt
     },
     declare(more) {
-      const added = more.filter(({ name }) => !tools.some((tool) => tool.name === name))
+      const added = more.filter(({ name }) => !history.tools.some((tool) => tool.name === name))
       if (added.length === 0) return
-      tools = [...tools, ...added]
-      counted.tokens += byteLength(added)
+      setTools([...history.tools, ...added])
+      broke("tools", added.map(({ name }) => name).join(", "))
     },
-    redeclare(fresh) {
-      const named = new Map(fresh.map((tool) => [tool.name, tool]))
-      const kept = tools.flatMap(({ name }) => named.get(name) ?? [])
-      const next = [...kept, ...fresh.filter(({ name }) => !tools.some((tool) => tool.name === name))]
-      if (JSON.stringify(next) === JSON.stringify(tools)) return false
-      counted.tokens += Math.max(0, byteLength(next) - byteLength(tools))
-      tools = next
+    redeclare(next) {
+      const tools = inPlace(history.tools, next)
+      if (JSON.stringify(tools) === JSON.stringify(history.tools)) return false
+      setTools(tools)
+      broke("tools", "other plugins")
       return true
     },
-    append(role, content) {
+    append(role, content, mark = {}) {
       if (content.length === 0) return
       const message: MessageParam = { role, content }
-      // An answer's own tokens were counted with it.
-      if (role === "assistant" && counted.upTo === messages.length) counted.upTo++
-      messages.push(message)
-      transcript.append(role, { message })
+      weights.push(weigh(message))
+      if (role === "user") record("user", { message, ...mark })
+      else record("assistant", { message })
     },
-    request(maxTokens) {
-      return { ...frame, tools, messages: withBreakpoint(messages), maxTokens }
-    },
-    counted(usage) {
-      const tokens = usage.input + usage.cacheRead + usage.cacheWrite + usage.output
-      counted = { tokens, upTo: messages.length }
-      transcript.append("usage", { usage })
+    request: (maxTokens) => ({
+      ...{ system: history.system, tools: history.tools, messages: history.messages, cacheLast: true },
+      ...rest,
+      maxTokens,
+    }),
+    counted(usage, from) {
+      const sent = usage.input + usage.cacheRead + usage.cacheWrite
+      const { counted, gauge } = history
+      const learned = counted.messages < 0 ? learn(gauge, whole(), sent) : learn(gauge, fresh(), sent - counted.tokens)
+      record("usage", { usage, ...from, gauge: learned })
     },
     worstInputTokens() {
-      if (counted.upTo < 0) return byteLength([frame.system, tools, messages])
-      return counted.tokens + byteLength(messages.slice(counted.upTo))
+      const { counted, system, tools, messages } = history
+      if (counted.messages < 0) return byteLength([system, tools, messages])
+      return counted.tokens + byteLength(messages.slice(counted.messages))
     },
-    contextTokens: () => counted.tokens,
-    compact(keepFrom, summary) {
-      messages = [{ role: "user", content: [{ type: "text", text: summary }] }, ...messages.slice(keepFrom)]
-      counted = { tokens: 0, upTo: -1 }
-      transcript.append("compaction", { keepFrom, summary })
+    inputTokens,
+    sizes: () => weights.map(tokens),
+    sizeOf: (message) => tokens(weigh(message)),
+    frameTokens: () => ({ system: tokens(frameWeight.system), tools: tokens(frameWeight.tools) }),
+    contextTokens: () => history.counted.tokens,
+    compact(entry) {
+      record("compaction", entry)
+      reweigh()
+      broke("compaction", entry.strategy)
+    },
+    drop(entry) {
+      record("dropped", entry)
+      reweigh()
+      broke("compaction", entry.strategy)
     },
     forgetThinking() {
-      messages = messages.flatMap(withoutThinking)
-      transcript.append("thinking_forgotten", {})
+      record("thinking_forgotten", {})
+      reweigh()
     },
+    notes: createNotebook(history, record),
+    told: (key) => history.told.has(key),
+    tell: (keys) => record("told", { keys }),
     flush: () => transcript.flush(),
   }
 }
 
-/** The same messages, with the cache breakpoint on the last block of the last one. */
-function withBreakpoint(messages: readonly MessageParam[]): readonly MessageParam[] {
-  const last = messages.at(-1)
-  if (last === undefined || typeof last.content === "string") return messages
-  const block = last.content.at(-1)!
-  if (block.type === "thinking" || block.type === "redacted_thinking") return messages
-  const marked = { ...block, cache_control: { type: "ephemeral" } } as ContentBlockParam
-  return messages.with(-1, { ...last, content: [...last.content.slice(0, -1), marked] } as MessageParam)
+type Record = <T extends HistoryType>(type: T, fields: HistoryEntries[T]) => void
+
+/** A conversation that goes on keeps its words; what its frame says otherwise is written down. */
+function openFrame(history: History, { system, tools }: RequestFrame, record: Record): void {
+  const next = inPlace(history.tools, tools)
+  const changed = {
+    ...(JSON.stringify(system) === JSON.stringify(history.system) ? {} : { system }),
+    ...(JSON.stringify(next) === JSON.stringify(history.tools) ? {} : { tools: next }),
+  }
+  if (Object.keys(changed).length > 0) record("frame", changed)
 }
 
-function withoutThinking(message: MessageParam): MessageParam[] {
-  if (message.role !== "assistant" || typeof message.content === "string") return [message]
-  const content = message.content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
-  if (content.length === message.content.length) return [message]
-  return content.length === 0 ? [] : [{ ...message, content }]
+/** The next tools, those that were there before first and in their order. */
+function inPlace(before: readonly ToolDeclaration[], next: readonly ToolDeclaration[]): ToolDeclaration[] {
+  const named = new Map(next.map((tool) => [tool.name, tool]))
+  const kept = before.flatMap(({ name }) => named.get(name) ?? [])
+  return [...kept, ...next.filter(({ name }) => !before.some((tool) => tool.name === name))]
+}
+
+function createNotebook(history: History, record: Record): Notebook {
+  return <T>(set: string): Notes<T> => ({
+    get: (key) => history.notes.get(set)?.get(key) as T | undefined,
+    set: (key, value) => record("note", { set, key, value }),
+    delete(key) {
+      if (history.notes.get(set)?.has(key)) record("note", { set, key })
+    },
+    entries: () => [...((history.notes.get(set) ?? new Map()) as Map<string, T>)],
+  })
+}
+
+function weightOf(value: unknown): Weight {
+  return { chars: JSON.stringify(value).length, media: 0 }
 }
 
 function byteLength(value: unknown): number {

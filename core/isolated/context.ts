@@ -5,9 +5,10 @@
  * guessed in here.
  */
 import { readSync, writeSync } from "node:fs"
+import { createNotebook } from "../notes.ts"
 import { createDecoder, encodeFrame } from "../pack/isolate-frame.ts"
 import type { CallContext, ChildMessage, SideQuestion } from "../pack/isolate-message.ts"
-import type { ToolContext } from "../tool.ts"
+import type { Notebook, ToolContext } from "../tool.ts"
 
 /** What all calls of this process share. */
 export interface Surroundings {
@@ -39,6 +40,9 @@ export function createAgentStates(): AgentStates {
   }
 }
 
+/** Notes live as long as the process: nothing of it is kept with the session. */
+const NOTES = Symbol("notes")
+
 /** The context of one call. */
 export function toolContext(
   sent: CallContext,
@@ -46,6 +50,7 @@ export function toolContext(
 ): ToolContext {
   const { judged, hasWeb, agents, ...plain } = sent
   const state = states(`${sent.sessionId}/${sent.agent.id}`)
+  if (!state.has(NOTES)) state.set(NOTES, createNotebook())
   const ask = (about: SideQuestion["about"], value: string) => askHost(side, { id, about, value: String(value) })
   return {
     ...plain,
@@ -61,6 +66,7 @@ export function toolContext(
       if (!state.has(key)) state.set(key, create())
       return state.get(key) as T
     },
+    notes: state.get(NOTES) as Notebook,
     subagent: async () => {
       throw new Error("A plugin in a process of its own cannot start a subagent")
     },

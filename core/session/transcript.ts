@@ -49,18 +49,28 @@ export interface TranscriptContent {
   tornBytes: number
 }
 
-/** Starts a transcript in a file that does not exist yet; `meta` goes into its first entry. Touches no disk. */
-export function createTranscript(file: string, meta: object, options: { clock?: Pick<Clock, "now"> } = {}): Transcript {
-  const { clock = Date } = options
-  const out = createAppender(file)
-  let parentUuid: string | null = null
+/** How a transcript is written. */
+export interface TranscriptOptions {
+  clock?: Pick<Clock, "now">
+  /** Goes on behind this entry, in a file that is there; what lies behind `size` bytes of it is cut off. */
+  after?: { uuid: string; size: number }
+}
+
+/**
+ * Starts a transcript in a file that does not exist yet; `meta` goes into its first entry. With `after` it goes on with
+ * one that is there. Touches no disk.
+ */
+export function createTranscript(file: string, meta: object, options: TranscriptOptions = {}): Transcript {
+  const { clock = Date, after } = options
+  const out = createAppender(file, after?.size)
+  let parentUuid: string | null = after?.uuid ?? null
   function append(type: string, fields: object): string {
     const head = { uuid: randomUUID(), parentUuid, ts: new Date(clock.now()).toISOString(), type }
     out.add(`${JSON.stringify({ ...head, ...fields, ...head })}\n`)
     parentUuid = head.uuid
     return head.uuid
   }
-  append("session", { version: TRANSCRIPT_VERSION, ...meta })
+  if (after === undefined) append("session", { version: TRANSCRIPT_VERSION, ...meta })
   return { file, append, flush: out.flush, sync: out.sync, close: out.close }
 }
 
@@ -101,11 +111,11 @@ function checkVersion(file: string, first: TranscriptEntry | undefined): void {
   throw new SousError("SESSION_VERSION_UNKNOWN", { file, found: first.version, known: TRANSCRIPT_VERSION })
 }
 
-/** Text that goes to the end of a new file, in order, one write for each flush. */
-function createAppender(file: string) {
+/** Text that goes to the end of a file, in order, one write for each flush. Without `sizeBefore` the file is new. */
+function createAppender(file: string, sizeBefore?: number) {
   let pending: string[] = []
   let handle: FileHandle | undefined
-  let size = 0
+  let size = sizeBefore ?? 0
   let last: Promise<void> = Promise.resolve()
   let closed = false
 
@@ -113,7 +123,7 @@ function createAppender(file: string) {
     if (pending.length === 0) return
     const chunk = Buffer.from(pending.join(""))
     const taken = pending.length
-    handle ??= await openNew(file)
+    handle ??= sizeBefore === undefined ? await openNew(file) : await openAt(file, sizeBefore)
     try {
       await handle.appendFile(chunk)
     } catch (cause) {
@@ -161,6 +171,16 @@ async function openNew(file: string): Promise<FileHandle> {
   return open(file, "ax", FILE_MODE).catch((cause) => {
     throw unwritable(file, cause)
   })
+}
+
+async function openAt(file: string, size: number): Promise<FileHandle> {
+  try {
+    const handle = await open(file, "a", FILE_MODE)
+    await handle.truncate(size)
+    return handle
+  } catch (cause) {
+    throw unwritable(file, cause)
+  }
 }
 
 function unwritable(file: string, cause: unknown): SousError {

@@ -6,7 +6,7 @@
 import type { Price } from "../model.ts"
 import type { Behavior, Origin, RuleSource, Scope } from "../permission/decision.ts"
 import type { Budget } from "../step.ts"
-import type { Effort, PermissionMode } from "../tool.ts"
+import type { CompactOptions, Effort, PermissionMode } from "../tool.ts"
 import { given } from "./given.ts"
 import { type Settings, type SettingsKey, settingsKeys } from "./schema.ts"
 
@@ -90,6 +90,11 @@ export interface EffectiveSettings {
   pluginSettings: Record<string, Record<string, unknown>>
   budget: Budget
   prices: Record<string, Price>
+  /** How conversations are kept within the window. */
+  compact: CompactOptions
+  memory: { files: boolean; auto: boolean; exclude: Placed[] }
+  cleanup: { days: number }
+  compat: { claude: boolean }
   /** Who set each key that has one value, by dotted path; what nobody set is not in it. */
   origins: ReadonlyMap<string, Origin>
 }
@@ -130,6 +135,15 @@ export function mergeSettings(sources: readonly SettingsSource[]): EffectiveSett
     pluginSettings: one("pluginSettings") ?? {},
     budget: given({ ...budget, minutes: one("budget.minutes") }),
     prices: one("prices") ?? {},
+    compact: given({
+      auto: one("compact.auto"),
+      strategy: one("compact.strategy"),
+      threshold: one("compact.threshold"),
+      keep: one("compact.keep"),
+    }),
+    memory: { files: one("memory.files"), auto: one("memory.auto"), exclude: placed("memory.exclude") },
+    cleanup: { days: one("cleanup.days") },
+    compat: { claude: one("compat.claude") },
     origins,
   }) as EffectiveSettings
 }

@@ -98,6 +98,49 @@ const budget = z.strictObject({
   minutes: key(z.number().positive(), "Minutes that a run may take.", { merge: "replace", trust: "widens" }),
 })
 
+const compact = z.strictObject({
+  auto: key(z.boolean(), "Conversations are compacted before they fill the model's window.", {
+    merge: "replace",
+    trust: "widens",
+    default: true,
+  }),
+  strategy: key(z.string().min(1), "The compaction strategy to try first.", { merge: "replace", trust: "widens" }),
+  threshold: key(
+    z.number().min(0.1).max(1),
+    "The share of the window at which a conversation is compacted; left out: what leaves room for an answer.",
+    { merge: "replace", trust: "widens" },
+  ),
+  keep: key(z.int().positive(), "Tokens at the end of a conversation that stay as they are.", {
+    merge: "replace",
+    trust: "widens",
+  }),
+})
+
+const memory = z.strictObject({
+  files: key(z.boolean(), "CLAUDE.md, AGENTS.md and their like are read when a conversation starts.", {
+    merge: "replace",
+    trust: "widens",
+    default: true,
+  }),
+  auto: key(z.boolean(), "Agents keep notes of their own for later conversations in a project.", {
+    merge: "replace",
+    trust: "widens",
+    default: true,
+  }),
+  exclude: key(z.array(z.string().min(1)), "Globs of memory files that are not read; not for the organisation's.", {
+    merge: "union",
+    trust: "widens",
+  }),
+})
+
+const cleanup = z.strictObject({
+  days: key(z.int().positive(), "Days after which conversations that nobody went on with are deleted.", {
+    merge: "replace",
+    trust: "widens",
+    default: 30,
+  }),
+})
+
 const compat = z.strictObject({
   claude: key(z.boolean(), "Settings in .claude folders, and those of the organisation beside them, are read.", {
     merge: "replace",
@@ -154,6 +197,9 @@ export const settingsSchema = z.strictObject({
     'Packs by name, each with its source: "npm:name@range", "github:owner/repo#ref", "git+https://…", "./folder", "./file.tgz".',
     { merge: "union", trust: "widens" },
   ),
+  compact: compact.describe("How conversations are kept within the model's window.").optional(),
+  memory: memory.describe("Files and notes that conversations start with.").optional(),
+  cleanup: cleanup.describe("When old conversations are deleted.").optional(),
   compat: compat.describe("What is read of other tools' files.").optional(),
   pluginSettings: key(
     z.record(z.string(), z.record(z.string(), z.unknown())),

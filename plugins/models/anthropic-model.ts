@@ -35,6 +35,8 @@ export function createAnthropicModel(id: string, connection: Connection, options
   const known = knownModel(id)
   const price = options.prices?.[id] ?? known?.price
   const body = (request: ModelRequest) => bodyFor(id, known, request)
+  const textOf = (request: ModelRequest) =>
+    bodyText({ ...body(request), stream: true }, request.cacheLast ? { cacheLast: true } : {})
   let limits: Promise<ModelLimits> | undefined
   return {
     id,
@@ -43,17 +45,13 @@ export function createAnthropicModel(id: string, connection: Connection, options
     structuredOutput: known?.structuredOutput === true && ((schema) => apiSchema(schema) !== undefined),
     limits: () => (limits ??= askLimits(id, connection, { known, signal: options.signal })),
     warm: connection.warm,
-    stream: (request, { signal }) => streamAnswer(connection, body(request), signal),
+    stream: (request, { signal }) => streamAnswer(connection, textOf(request), signal),
     countTokens: (request) => countTokens(connection, body(request), options.signal),
     close: connection.close,
   }
 }
 
-async function* streamAnswer(
-  connection: Connection,
-  body: RequestBody,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
+async function* streamAnswer(connection: Connection, body: string, signal: AbortSignal): AsyncGenerator<ModelEvent> {
   const { settings } = connection
   const watch = createWatch(signal, settings)
   let opened = false
@@ -90,16 +88,12 @@ function isEnd(event: RawMessageStreamEvent): boolean {
   return event.type === "message_stop" || (event.type === "message_delta" && Boolean(event.delta?.stop_reason))
 }
 
-async function openStream(
-  connection: Connection,
-  body: RequestBody,
-  watch: Watch,
-): Promise<Stream<RawMessageStreamEvent>> {
+async function openStream(connection: Connection, body: string, watch: Watch): Promise<Stream<RawMessageStreamEvent>> {
   const client = await connection.client()
   // The SDK's `messages.create` does no more than this, and warns of deprecated models on the console.
   return client.post<Stream<RawMessageStreamEvent>>("/v1/messages", {
     // As text: whatever else a body might be, the SDK would ask Node for the classes of it, which take time to load.
-    body: bodyText({ ...body, stream: true }),
+    body,
     headers: { "content-type": "application/json" },
     stream: true,
     signal: watch.signal,

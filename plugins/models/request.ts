@@ -43,26 +43,33 @@ export function bodyOf(model: string, request: ModelRequest, options: BodyOption
   return body
 }
 
-/** The body as JSON text. What of the conversation was sent before is not written out anew. */
-export function bodyText({ messages, ...rest }: RequestBody): string {
+/** The body as JSON text. What of the conversation was sent before is not written out anew, nor looked at. */
+export function bodyText({ messages, ...rest }: RequestBody, { cacheLast = false } = {}): string {
   // The newest carries the cache breakpoint, which moves on: its text will not be wanted again.
   const newest = messages.at(-1)
-  const older = olderText(messages.slice(0, -1))
+  const older = olderText(messages)
   const comma = older === "" ? "" : ","
-  return `${JSON.stringify(rest).slice(0, -1)},"messages":[${older}${comma}${newest ? JSON.stringify(newest) : ""}]}`
+  const last = newest === undefined ? "" : JSON.stringify(cacheLast ? withBreakpoint(newest) : newest)
+  return `${JSON.stringify(rest).slice(0, -1)},"messages":[${older}${comma}${last}]}`
 }
 
-/** Messages that were written out, and their text; by the first of them. */
-const written = new WeakMap<MessageParam, { messages: readonly MessageParam[]; text: string }>()
+/** The message with the cache breakpoint on its last block. */
+function withBreakpoint(message: MessageParam): MessageParam {
+  if (typeof message.content === "string") return message
+  const block = message.content.at(-1)
+  if (block === undefined || block.type === "thinking" || block.type === "redacted_thinking") return message
+  const marked = { ...block, cache_control: { type: "ephemeral" } }
+  return { ...message, content: [...message.content.slice(0, -1), marked] } as MessageParam
+}
+
+/** The text of all messages but the newest, by the array that holds them: it grows at its end and nowhere else. */
+const written = new WeakMap<readonly MessageParam[], { count: number; text: string }>()
 
 function olderText(messages: readonly MessageParam[]): string {
-  const [first] = messages
-  if (first === undefined) return ""
-  const known = written.get(first)
-  const grown = known?.messages.every((message, index) => message === messages[index]) ? known : undefined
-  const fresh = messages.slice(grown?.messages.length ?? 0).map((message) => JSON.stringify(message))
+  const known = written.get(messages)
+  let { count, text } = known ?? { count: 0, text: "" }
   // Adding up text copies none of it, unlike joining; it is copied once, when it is sent.
-  const text = fresh.reduce((sum, one) => (sum === "" ? one : `${sum},${one}`), grown?.text ?? "")
-  written.set(first, { messages, text })
+  for (; count < messages.length - 1; count++) text += `${count === 0 ? "" : ","}${JSON.stringify(messages[count])}`
+  written.set(messages, { count, text })
   return text
 }

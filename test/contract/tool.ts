@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createNotebook } from "../../core/notes.ts"
 import type { Tool, ToolContext, ToolOutput } from "../../core/tool.ts"
 import { checkInput, inputJsonSchema } from "../../core/tool-input.ts"
 
@@ -42,6 +43,7 @@ export function createToolContext(more: Partial<ToolContext> = {}): TestContext 
       if (!state.has(key)) state.set(key, create())
       return state.get(key) as T
     },
+    notes: createNotebook(),
     progressed: [],
     progress: (text) => {
       context.progressed.push(text)

@@ -44,6 +44,7 @@ export const rooms: readonly Room[] = [
       "core/clock.ts",
       "core/channel.ts",
       "core/patience.ts",
+      "core/notes.ts",
     ],
     may: ground,
   },
@@ -86,7 +87,15 @@ export const rooms: readonly Room[] = [
   },
   {
     name: "loop",
-    holds: ["core/loop.ts", "core/loop-", "core/turn.ts", "core/recover.ts", "core/stop.ts"],
+    holds: [
+      "core/loop.ts",
+      "core/loop-",
+      "core/compact.ts",
+      "core/compact-",
+      "core/turn.ts",
+      "core/recover.ts",
+      "core/stop.ts",
+    ],
     may: [...acts, "dispatch"],
   },
   { name: "agent", holds: ["core/agent.ts", "core/agent-", "core/subagent.ts"], may: [...acts, "dispatch", "loop"] },
@@ -95,7 +104,7 @@ export const rooms: readonly Room[] = [
   {
     name: "isolated",
     holds: ["core/isolated/"],
-    may: [...ground, "calls", "tool input", "registry", "packs", "recipe"],
+    may: [...ground, "hands", "calls", "tool input", "registry", "packs", "recipe"],
   },
   {
     name: "kit",

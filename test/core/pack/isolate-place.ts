@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { afterAll, afterEach, beforeAll } from "vitest"
+import { createNotebook } from "../../../core/notes.ts"
 import { type Isolated, type IsolateOptions, type IsolationParts, loadIsolated } from "../../../core/pack/isolate.ts"
 import type { Tool, ToolContext, ToolOutput } from "../../../core/tool.ts"
 import { createStage } from "../../package/stage.ts"
@@ -116,6 +117,7 @@ export function contextOf(cwd: string, more: Partial<ToolContext> = {}): ToolCon
       if (!state.has(key)) state.set(key, create())
       return state.get(key) as T
     },
+    notes: createNotebook(),
     progress: () => {},
     defer: () => {},
     subagent: async () => {

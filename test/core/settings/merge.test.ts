@@ -78,6 +78,10 @@ test("mergeSettings() of nothing gives the defaults", () => {
     pluginSettings: {},
     budget: {},
     prices: {},
+    compact: { auto: true },
+    memory: { files: true, auto: true, exclude: [] },
+    cleanup: { days: 30 },
+    compat: { claude: true },
     origins: new Map(),
   })
 })

@@ -27,8 +27,20 @@ describe("bodyText()", () => {
   it("does not write old messages out anew", () => {
     let written = 0
     const counted = (text: string) => Object.assign(says("user", text), { toJSON: () => ({ n: ++written }) })
-    const messages = Array.from({ length: 50 }, (_, index) => counted(String(index)))
-    for (let length = 1; length <= messages.length; length++) bodyText(bodyOf(messages.slice(0, length)))
+    const messages: MessageParam[] = []
+    for (let length = 1; length <= 50; length++) {
+      messages.push(counted(String(length)))
+      bodyText(bodyOf(messages))
+    }
     expect(written).toBe(50 + 49)
+  })
+
+  it("marks the last block of the newest message for the cache, and no other", () => {
+    const messages = [says("user", "one"), says("assistant", "two"), says("user", "three")]
+    const marked = (text: string) => ({ type: "text", text, cache_control: { type: "ephemeral" } })
+    const sent = () => JSON.parse(bodyText(bodyOf(messages), { cacheLast: true })).messages
+    expect(sent()).toEqual([...messages.slice(0, 2), { role: "user", content: [marked("three")] }])
+    messages.push(says("assistant", "four"), says("user", "five"))
+    expect(sent()).toEqual([...messages.slice(0, 4), { role: "user", content: [marked("five")] }])
   })
 })
