@@ -174,6 +174,7 @@ describe("kit.run()", () => {
     expect(tornBytes).toBe(0)
     expect(entries.map(({ type }) => type).filter((type) => type !== "usage")).toEqual([
       "session",
+      "frame",
       "user",
       "assistant",
       "user",

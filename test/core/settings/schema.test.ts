@@ -195,7 +195,7 @@ function samplesOf(schema: z.ZodType): unknown[] {
 function candidatesOf(schema: z.ZodType): unknown[] {
   if (schema instanceof z.ZodOptional) return samplesOf(schema.unwrap() as z.ZodType)
   if (schema instanceof z.ZodBoolean) return [true, false]
-  if (schema instanceof z.ZodNumber) return [3]
+  if (schema instanceof z.ZodNumber) return [3, 0.5]
   if (schema instanceof z.ZodEnum) return schema.options
   if (schema instanceof z.ZodLiteral) return [...schema.values]
   if (schema instanceof z.ZodString) return TEXTS.filter((text) => schema.safeParse(text).success).slice(0, 1)
