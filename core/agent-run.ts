@@ -11,7 +11,7 @@ import { type Conversation, createConversation } from "./context/conversation.ts
 import { applyEntry, createHistory, type History } from "./context/history.ts"
 import type { Engine } from "./engine.ts"
 import { runLoop } from "./loop.ts"
-import type { LoopResult } from "./loop-state.ts"
+import { compactCommand, type Heard, type LoopResult } from "./loop-state.ts"
 import { honoursSchema, type Model } from "./model.ts"
 import { createOutputShape, createSubmitTool, type OutputShape } from "./output.ts"
 import { offeredTools, planReminder, withoutPlanExit } from "./plan-mode.ts"
@@ -36,6 +36,7 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
   scope.record = transcript.append
   const conversation = createConversation(frameFor(setup, { scope, model, shape, history }), transcript, {
     history,
+    model: model.id,
     onBreak: (told) => engine.emit({ type: "cache_break", ...told }, scope.agent),
   })
   scope.notes = conversation.notes
@@ -43,8 +44,9 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
   const plugins = followPlugins({ engine, scope, conversation, entries: setup.step.tools, finish })
   let reason = "fault"
   try {
+    const isNew = conversation.messages.length === 0
     const blocked = await openConversation(scope, setup, conversation)
-    const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew }
+    const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew, isNew }
     const result =
       blocked === undefined
         ? await drive(engine, setup, driven)
@@ -133,6 +135,7 @@ async function openConversation(
   const { hooks } = scope.engine
   const { prompt } = setup.step
   const isNew = conversation.messages.length === 0
+  if (!isNew && compactCommand(prompt) !== undefined) return undefined
   scope.request = prompt
   const injected: string[] = []
   const from = hookSource(scope)
@@ -165,11 +168,14 @@ interface Driven {
   shape: OutputShape | undefined
   submitted: () => { value: unknown } | undefined
   renew: () => void
+  /** Nothing was said before. */
+  isNew: boolean
 }
 
 async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise<LoopResult> {
   const { scope, shape, submitted, conversation, model } = driven
   const { fallbackModel } = engine
+  const focus = driven.isNew ? undefined : compactCommand(setup.step.prompt)
   const loop = runLoop({
     scope,
     conversation,
@@ -179,6 +185,8 @@ async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise
     inbox: () => readInbox(scope, setup),
     fallback: async () => (fallbackModel === undefined ? undefined : await engine.openModel(fallbackModel)),
     ...(shape ? { output: { shape, submitted } } : {}),
+    ...(focus === undefined ? {} : { compactOnly: focus }),
+    ...(setup.step.compact === undefined ? {} : { compact: setup.step.compact }),
     ...(setup.verify ? { verify: setup.verify } : {}),
     ...(setup.step.attempts === undefined ? {} : { attempts: setup.step.attempts }),
   })
@@ -189,10 +197,10 @@ async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise
   }
 }
 
-async function readInbox(scope: AgentScope, setup: AgentSetup): Promise<string[]> {
+async function readInbox(scope: AgentScope, setup: AgentSetup): Promise<Heard> {
   const { hooks } = scope.engine
   const taken = setup.inbox?.() ?? []
-  const passed = scope.wakes.splice(0)
+  const heard: Heard = { said: [], told: scope.wakes.splice(0) }
   for (const prompt of taken) {
     const gate = await hooks.gate("UserPromptSubmit", { prompt, origin: "human" }, hookSource(scope))
     if (gate.decision === "block") {
@@ -200,10 +208,11 @@ async function readInbox(scope: AgentScope, setup: AgentSetup): Promise<string[]
       scope.engine.emit({ type: "notice", level: "warning", message }, scope.agent)
     } else {
       scope.request += `\n\n${prompt}`
-      passed.push(prompt, ...gate.injected)
+      heard.said.push(prompt)
+      heard.told.push(...gate.injected)
     }
   }
-  return passed
+  return heard
 }
 
 function emptyResult(stop: LoopStop, error: string): LoopResult {

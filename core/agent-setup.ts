@@ -53,12 +53,14 @@ export interface AgentSetup {
 
 /** The tools that a list of names and filters leaves; without a list, all. Throws TOOL_UNKNOWN. */
 export function selectTools(
-  engine: Engine,
+  engine: Pick<Engine, "contextPlaces" | "rules">,
   available: ReadonlyMap<string, Tool>,
   entries: readonly string[] | undefined,
 ): { tools: ReadonlyMap<string, Tool>; filters: string[][] } {
   const usable = [...available].filter(
-    ([, tool]) => !isRemoved(engine.rules, [tool.name, ...(tool.ruleName ? [tool.ruleName] : [])]),
+    ([, tool]) =>
+      (tool.role !== "memory" || engine.contextPlaces.memory.auto) &&
+      !isRemoved(engine.rules, [tool.name, ...(tool.ruleName ? [tool.ruleName] : [])]),
   )
   if (entries === undefined) return { tools: new Map(usable), filters: [] }
   const wanted = new Set<string>()
@@ -98,8 +100,8 @@ export function newAgentId(): string {
 /** A step with what its definition says wherever it says nothing itself. */
 export function applyDefinition(step: AgentStep<any>, definition: AgentDefinition | undefined): AgentStep<any> {
   if (definition === undefined) return step
-  const { prompt: system, tools, model, effort, maxTurns, mode } = definition
-  const defaults = { system, tools, model, effort, maxTurns, mode }
+  const { prompt: system, tools, model, effort, maxTurns, mode, compact } = definition
+  const defaults = { system, tools, model, effort, maxTurns, mode, compact }
   const given = Object.entries(defaults).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), ...step } as AgentStep<any>
 }

@@ -1,11 +1,12 @@
 /**
- * One question to a model beside the conversation → the text of its answer; its cost is reserved and counted like a turn's.
+ * One question to a model, beside a conversation or behind it → the text of its answer; its cost is reserved and counted
+ * like a turn's.
  *
- * Invariant: it has no tools and sees nothing of the conversation; an answer that did not arrive whole is none.
+ * Invariant: it runs no tools and leaves nothing in the conversation; an answer that did not arrive whole is none.
  */
-import type { StopReason, Usage } from "./message.ts"
-import type { Model, ModelRequest } from "./model.ts"
-import { honoursSchema } from "./model.ts"
+import type { MessageParam, StopReason, Usage } from "./message.ts"
+import { honoursSchema, limitsOf, type Model, type ModelRequest } from "./model.ts"
+import type { CompactionQuestion } from "./plugin.ts"
 import { costOf, type Reservation } from "./recipe/spend.ts"
 import type { SafetyQuestion } from "./safety.ts"
 import type { AgentScope } from "./scope.ts"
@@ -20,19 +21,46 @@ export async function askModel(
   id: string,
   question: SafetyQuestion & { signal: AbortSignal },
 ): Promise<string> {
-  const { engine, spend } = scope
+  const { engine } = scope
   const model = await engine.openModel(id)
   const request = requestOf(model, question)
-  const reservation = await spend.reserve({
+  return await send(scope, { model, request, signal: question.signal })
+}
+
+/** Output tokens of an answer that sums a conversation up. */
+const SUMMARY_OUTPUT = 20_000
+
+/**
+ * Asks behind a conversation, so that the prompt's cache serves the question too. Throws like `askModel`.
+ * `question.messages` stand in the place of the conversation's own.
+ */
+export async function askBehind(
+  scope: AgentScope,
+  model: Model,
+  { conversation, question }: { conversation: ModelRequest; question: CompactionQuestion },
+  signal: AbortSignal,
+): Promise<string> {
+  const asked = question.model === undefined ? model : await scope.engine.openModel(question.model)
+  const { contextWindow, maxOutput } = await limitsOf(asked)
+  const messages = question.messages ?? conversation.messages
+  const last: MessageParam = { role: "user", content: [{ type: "text", text: question.text }] }
+  const maxTokens = Math.min(question.maxTokens ?? SUMMARY_OUTPUT, maxOutput, Math.ceil(contextWindow * 0.1))
+  const { system, tools } = conversation
+  const request = { system, tools, messages: [...messages, last], cacheLast: true, maxTokens }
+  return await send(scope, { model: asked, request, signal })
+}
+
+async function send(scope: AgentScope, { model, request, signal }: Omit<Sent, "reservation">): Promise<string> {
+  const reservation = await scope.spend.reserve({
     inputTokens: () => Buffer.byteLength(JSON.stringify(request)),
-    maxOutput: MAX_OUTPUT,
+    maxOutput: request.maxTokens,
     price: model.price,
     model: model.id,
-    signal: question.signal,
+    signal,
   })
   if ("spent" in reservation) throw new Error(reservation.spent)
   const maxTokens = reservation.maxOutput
-  return await receive(scope, { model, request: { ...request, maxTokens }, reservation, signal: question.signal })
+  return await receive(scope, { model, request: { ...request, maxTokens }, reservation, signal })
 }
 
 function requestOf(model: Model, { system, prompt, schema }: SafetyQuestion): ModelRequest {

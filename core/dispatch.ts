@@ -6,6 +6,7 @@
  * Trail: 2 of 6, from loop.ts, next permission/decide.ts.
  */
 
+import { join } from "node:path"
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
 import { suggest } from "./error.ts"
 import { untilAborted } from "./patience.ts"
@@ -41,6 +42,7 @@ export async function callTool(scope: AgentScope, use: ToolUse, early?: Early): 
     const permitted = await permitCall(scope, tool, { ...use, input: checked }, early?.judged)
     const executed = await execute(scope, tool, { ...use, input: permitted.input }, permitted)
     const settled = await settle(scope, tool, use, executed)
+    if (!settled.isError) noteTouched(scope, permitted)
     if (tool.role === "exitPlan" && !settled.isError) leavePlanMode(scope, permitted.modeAfterPlan)
     called = await afterUse(scope, { ...use, input: permitted.input }, settled, permitted.injected)
   } catch (error) {
@@ -139,12 +141,21 @@ async function consume(
   return output
 }
 
+/** Notes which files a call has read or changed, for what is told about them. */
+function noteTouched({ touched }: AgentScope, { call, paths }: Permitted): void {
+  for (const target of call.targets) {
+    const path = target.kind === "path" ? paths.get(target.path)?.real : undefined
+    if (target.kind === "path" && path !== undefined) touched.push({ path, access: target.access })
+  }
+}
+
 function createToolContext(
   scope: AgentScope,
   use: ToolUse,
   { call, paths: judged }: Pick<Permitted, "call" | "paths">,
 ): ToolContext {
   const { engine } = scope
+  const { memory, state } = engine.contextPlaces
   return {
     toolUseId: use.id,
     caller: scope.caller,
@@ -169,6 +180,7 @@ function createToolContext(
     agent: scope.agent,
     sessionId: scope.sessionId,
     runFolder: engine.folder,
+    ...(memory.auto ? { memoryFolder: join(state, "memory") } : {}),
     state: <T>(key: symbol, create: () => T) => {
       if (!scope.state.has(key)) scope.state.set(key, create())
       return scope.state.get(key) as T

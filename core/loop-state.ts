@@ -4,14 +4,17 @@
  * Invariant: a state is replaced, never changed; every way to go on has a name and is counted.
  */
 import type { Called } from "./call.ts"
+import type { Compacting } from "./compact.ts"
 import { declareTools } from "./context/assemble.ts"
 import type { Conversation } from "./context/conversation.ts"
+import { takeReminders } from "./context/remind.ts"
 import type { ContentBlockParam, Usage } from "./message.ts"
 import type { Model } from "./model.ts"
 import type { OutputShape } from "./output.ts"
 import { offeredTools } from "./plan-mode.ts"
 import type { AgentScope } from "./scope.ts"
 import type { LoopStop } from "./stop.ts"
+import type { CompactOptions } from "./tool.ts"
 
 /** Everything that one loop is given. */
 export interface LoopOptions {
@@ -24,10 +27,22 @@ export interface LoopOptions {
   /** Says why the loop may not stop yet, or nothing. */
   verify?: (answer: unknown) => Promise<string | undefined>
   attempts?: number
+  /** How its conversation is kept within the window; beats the run's. */
+  compact?: CompactOptions
+  /** Nothing is sent: the conversation is compacted, and that is all. The text: what matters most. */
+  compactOnly?: string
   /** Takes over plugins that came since the last turn. */
   renew?: () => void
-  /** Messages that a person has queued since the last call of it. */
-  inbox: () => Promise<string[]>
+  /** What has come since the last call of it. */
+  inbox: () => Promise<Heard>
+}
+
+/** What a conversation is told while it goes on. */
+export interface Heard {
+  /** By a person. */
+  said: string[]
+  /** By hooks and what else has woken it. */
+  told: string[]
 }
 
 /** How a loop ended. */
@@ -80,6 +95,7 @@ export type Next = LoopState | { stop: LoopStop; error?: string; text?: string; 
 /** The loop as it runs: its options and what it has used. */
 export interface Loop extends LoopOptions {
   used: { usage: Usage; usd: number; priced: boolean }
+  compacting: Compacting
 }
 
 /** Output tokens asked for at first; raised to the model's own limit once an answer was cut. */
@@ -92,14 +108,36 @@ export function follow(state: LoopState, transition: Transition, changes: Partia
 }
 
 /**
- * Appends all results of a message first, then what hooks add, then what changed about the mode, then what a person has
- * said meanwhile.
+ * Appends all results of a message first, then what hooks add, then what changed about the mode, then what context sources
+ * remind of, then what a person has said meanwhile.
  */
-export function appendResults({ scope, conversation }: Loop, calls: readonly Called[], said: readonly string[]): void {
+export async function appendResults(loop: Loop, calls: readonly Called[], { said, told }: Heard): Promise<void> {
+  const { scope, conversation, compacting } = loop
   const injected = calls.flatMap((call) => call.injected)
   const reminders = scope.reminders.splice(0)
   if (reminders.length > 0) conversation.declare(declareTools(offeredTools(scope)))
-  const texts = [...injected, ...reminders, ...said]
+  const reminded = await takeReminders(scope, conversation)
+  const words = withoutCommands(said, compacting)
+  const unsaid = [...injected, ...reminders, ...reminded.texts, ...told]
+  const pinsAt = calls.length + injected.length + reminders.length
   const results: ContentBlockParam[] = calls.map((call) => call.result)
-  conversation.append("user", [...results, ...texts.map((text) => ({ type: "text" as const, text }))])
+  const texts = [...unsaid, ...words].map((text) => ({ type: "text" as const, text }))
+  conversation.append("user", [...results, ...texts], {
+    ...(reminded.pins.length > 0 ? { pins: reminded.pins.map((pin) => ({ ...pin, block: pin.block + pinsAt })) } : {}),
+    ...(words.length > 0 ? { said: words.map((_, index) => calls.length + unsaid.length + index) } : {}),
+  })
+}
+
+/** What a person said but for `/compact`, which is done before the next request. */
+export function withoutCommands(said: readonly string[], compacting: Compacting): string[] {
+  return said.filter((text) => {
+    const focus = compactCommand(text)
+    if (focus !== undefined) compacting.asked = focus
+    return focus === undefined
+  })
+}
+
+/** What matters most, of `/compact [what matters most]`; undefined when it is no such command. */
+export function compactCommand(text: string): string | undefined {
+  return /^\/compact(?:\s+([\s\S]*))?$/.exec(text.trim()) ? text.trim().slice("/compact".length).trim() : undefined
 }

@@ -7,17 +7,20 @@
  * Trail: 1 of 6, next dispatch.ts.
  */
 import { runCalls } from "./batch.ts"
+import { followStrategies, keepRoom } from "./compact.ts"
 import type { EventBody } from "./event.ts"
 import {
   appendResults,
   FIRST_OUTPUT_LIMIT,
   follow,
+  type Heard,
   type Loop,
   type LoopOptions,
   type LoopResult,
   type LoopState,
   type Next,
   type Transition,
+  withoutCommands,
 } from "./loop-state.ts"
 import { limitsOf } from "./model.ts"
 import { recover } from "./recover.ts"
@@ -31,7 +34,8 @@ const OUTPUT_REPAIRS = 2
 /** Runs turns until it stops. Yields what happens, returns why it stopped; it rejects only on a fault of its own. */
 export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, LoopResult> {
   const used = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, usd: 0, priced: true }
-  const loop: Loop = { ...options, used }
+  const compacting = { failures: 0, refills: 0, off: false }
+  const loop: Loop = { ...options, used, compacting }
   const { maxOutput } = await limitsOf(options.model)
   let state: LoopState = {
     transition: "start",
@@ -42,6 +46,7 @@ export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, 
     compactedAt: -1,
     text: "",
   }
+  if (options.compactOnly !== undefined) return await finish(loop, state, yield* compactOnly(loop, state))
   while (true) {
     const next = yield* takeTurn(loop, state)
     if ("stop" in next) return finish(loop, state, next)
@@ -55,6 +60,8 @@ async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody
   // Behind results, the look that was taken before these calls will do: the next is taken before the next calls.
   if (state.transition !== "tool_results") await loop.scope.engine.refresh()
   loop.renew?.()
+  const full = yield* keepRoom(loop, state)
+  if (full !== undefined) return full
   const turn = yield* requestAnswer(loop, state)
   await loop.conversation.flush()
   if (turn.kind !== "answer") return yield* recover(loop, state, turn)
@@ -67,10 +74,24 @@ async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody
       return yield* recover(loop, answered, turn)
     default:
       if (turn.answer.uses.length > 0) return await answerTools(loop, answered, turn)
-      if (turn.answer.stopReason !== "pause_turn") return await tryToEnd(loop, answered, turn)
+      if (turn.answer.stopReason !== "pause_turn") return yield* endOrGoOn(loop, answered, turn)
       loop.conversation.append("assistant", turn.answer.content)
       return follow(answered, "pause_resumed")
   }
+}
+
+/** A prompt that is only /compact. */
+async function* compactOnly(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Exclude<Next, LoopState>> {
+  const { conversation, compacting } = loop
+  const before = conversation.inputTokens()
+  const marks = conversation.messages
+  compacting.asked = loop.compactOnly ?? ""
+  yield* keepRoom(loop, state)
+  if (loop.scope.signal.aborted) return { stop: "aborted" }
+  if (conversation.messages === marks)
+    return { stop: "context_exhausted", error: "The conversation could not be compacted, and is as it was" }
+  const text = `The conversation was compacted from about ${before} to ${conversation.inputTokens()} tokens`
+  return { stop: "completed", text, value: text }
 }
 
 function afterAnswer(state: LoopState, text: string): LoopState {
@@ -92,8 +113,9 @@ async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "a
   const { conversation, scope } = loop
   conversation.append("assistant", turn.answer.content)
   const calls = await runCalls(scope, turn.answer.uses, turn.early)
-  const queued = scope.signal.aborted ? [] : await loop.inbox()
-  appendResults(loop, calls, queued)
+  const queued = scope.signal.aborted ? { said: [], told: [] } : await loop.inbox()
+  await appendResults(loop, calls, queued)
+  followStrategies(loop, state)
   const { conclusion } = scope
   scope.conclusion = undefined
   if (conclusion !== undefined && loop.output === undefined)
@@ -103,11 +125,23 @@ async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "a
   return follow(state, "tool_results")
 }
 
+async function* endOrGoOn(
+  loop: Loop,
+  state: LoopState,
+  turn: Turn & { kind: "answer" },
+): AsyncGenerator<EventBody, Next> {
+  const next = await tryToEnd(loop, state, turn)
+  // A person's /compact that came with the last answer.
+  if ("stop" in next && loop.compacting.asked !== undefined) yield* keepRoom(loop, state)
+  return next
+}
+
 async function tryToEnd(loop: Loop, state: LoopState, turn: Turn & { kind: "answer" }): Promise<Next> {
   const { conversation, output } = loop
   conversation.append("assistant", turn.answer.content)
-  const queued = await loop.inbox()
-  if (queued.length > 0) return goOn(loop, state, "queued_message", queued.join("\n\n"))
+  const { said, told } = await loop.inbox()
+  const queued = { said: withoutCommands(said, loop.compacting), told }
+  if (queued.said.length + told.length > 0) return goOnWith(loop, state, queued)
   if (output === undefined) return await checkAndEnd(loop, { ...state, value: state.text })
   const parsed = output.shape.parse(state.text)
   if (parsed.ok) return await checkAndEnd(loop, { ...state, value: parsed.value })
@@ -157,6 +191,13 @@ async function askStopHooks(loop: Loop, state: LoopState): Promise<string | unde
 function goOn(loop: Loop, state: LoopState, transition: Transition, text: string): LoopState {
   loop.conversation.append("user", [{ type: "text", text }])
   return follow(state, transition)
+}
+
+function goOnWith(loop: Loop, state: LoopState, { said, told }: Heard): LoopState {
+  const texts = [said, told].filter((part) => part.length > 0).map((part) => part.join("\n\n"))
+  const content = texts.map((text) => ({ type: "text" as const, text }))
+  loop.conversation.append("user", content, said.length > 0 ? { said: [0] } : {})
+  return follow(state, "queued_message")
 }
 
 async function finish(loop: Loop, state: LoopState, end: Exclude<Next, LoopState>): Promise<LoopResult> {

@@ -114,13 +114,18 @@ export interface ContextSource {
   start?(context: ContextStart): Promise<string | undefined> | string | undefined
   /** What is worth telling now, behind the results of a turn. Called after every turn that ran calls: it must be quick. */
   remind?(context: ContextMoment): Promise<readonly Reminder[] | undefined> | readonly Reminder[] | undefined
-  /** What the next step needs and a summary cannot hold: tasks, the files at work. Told again after a compaction. */
-  scene?(context: ContextMoment): Promise<string | undefined> | string | undefined
+  /** What the next step needs and a summary cannot hold, told again after a compaction: each text that fits, in order. */
+  scene?(context: ContextMoment): Promise<Scene> | Scene
 }
+
+/** One text or several, most important first. */
+export type Scene = string | readonly string[] | undefined
 
 /** Where and for whom a conversation starts. */
 export interface ContextStart {
   cwd: string
+  /** Where the agent started; `cwd` moves with its shell. */
+  startedIn: string
   roots: readonly string[]
   signal: AbortSignal
   /** The agents that may be started; empty when this agent may start none. */
@@ -157,6 +162,8 @@ export interface ContextMoment extends ContextStart {
   touched: readonly { path: string; access: "read" | "write" }[]
   /** True when a reminder with this key was told, and stands in the conversation still. */
   told(key: string): boolean
+  /** Answers so far, over all runs of the session. */
+  turn: number
   notes: Notebook
 }
 
@@ -199,8 +206,6 @@ export interface CompactionRequest {
   said: readonly { message: number; text: string }[]
   /** Files that calls have touched, absolute, the newest last. */
   files: { read: readonly string[]; changed: readonly string[] }
-  /** Ids of tool_uses whose results are kept byte for byte. */
-  pinned: readonly string[]
   notes: Notebook
   /** Asks a model. What it costs counts against the budget of the run. Throws when no answer comes. */
   ask(question: CompactionQuestion): Promise<string>

@@ -4,13 +4,11 @@
  * Invariant: every way on is bounded, and none of them sends a tool_use that was cut off or runs one twice.
  */
 import { runCalls } from "./batch.ts"
-import { findCompaction } from "./context/compact.ts"
+import { shortenForModel } from "./compact.ts"
 import type { EventBody } from "./event.ts"
 import { appendResults, follow, type Loop, type LoopState, type Next } from "./loop-state.ts"
 import type { ContentBlockParam } from "./message.ts"
 import { limitsOf, type ModelFault, type ModelFaultKind } from "./model.ts"
-import { planReminder } from "./plan-mode.ts"
-import { hookSource } from "./scope.ts"
 import type { Turn } from "./turn.ts"
 
 type Answered = Turn & { kind: "answer" }
@@ -19,8 +17,6 @@ type Answered = Turn & { kind: "answer" }
 const STREAM_RETRIES = 4
 /** Times that a cut answer is continued, in one loop. */
 const CONTINUATIONS = 3
-/** Times that a conversation is shortened because it no longer fits, in one loop. */
-const COMPACTIONS = 3
 
 const TRANSIENT: ReadonlySet<ModelFaultKind> = new Set(["rate_limit", "overloaded", "server", "connection", "stall"])
 const TOO_LONG: ReadonlySet<ModelFaultKind> = new Set(["prompt_too_long", "request_too_large"])
@@ -105,7 +101,7 @@ async function continueCut(loop: Loop, state: LoopState, turn: Answered): Promis
   const text = cut
     ? `Your call of ${cut.name} was cut off at the output limit and was not run. Make it again, in smaller parts if it is long.`
     : "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating anything."
-  appendResults(loop, calls, [text])
+  await appendResults(loop, calls, { said: [], told: [text] })
   return follow(state, "answer_continued")
 }
 
@@ -120,41 +116,12 @@ function withoutCutBlock(content: ContentBlockParam[]): {
   return { content }
 }
 
-/** Compacts because the model said that the conversation is too long: once in a turn, three times in a loop. */
+/** Compacts because the model said that the conversation is too long. */
 async function* shorten(
   loop: Loop,
   state: LoopState,
   excessTokens: number | undefined,
 ): AsyncGenerator<EventBody, Next> {
-  const { scope, conversation } = loop
-  const exhausted = (error: string): Next => ({ stop: "context_exhausted", error })
-  if (state.compactedAt === state.turn)
-    return exhausted("The conversation is too long for the model even after it was shortened")
-  if ((state.taken.compacted ?? 0) >= COMPACTIONS)
-    return exhausted(`The conversation was shortened ${COMPACTIONS} times and is too long again`)
-  const { hooks, registry } = scope.engine
-  const gate = hooks.has("PreCompact", scope.hooks)
-    ? await hooks.gate("PreCompact", { trigger: "reactive" }, hookSource(scope))
-    : undefined
-  if (gate?.decision === "block")
-    return exhausted(`A hook kept the conversation from being shortened: ${gate.reasons.join("; ")}`)
-  const found = await findCompaction(registry.compaction, {
-    messages: conversation.messages,
-    trigger: "reactive",
-    signal: scope.signal,
-    ...(excessTokens === undefined ? {} : { excessTokens }),
-    ...(gate?.injected.length ? { focus: gate.injected.join("\n") } : {}),
-  })
-  if (!found.ok) {
-    const reason = found.reasons.join("; ")
-    yield { type: "compaction", trigger: "reactive", strategy: "none", ok: false, reason }
-    return exhausted(`The conversation is too long for the model and could not be shortened: ${reason}`)
-  }
-  // What is kept may no longer say that plan mode is on.
-  const text = [found.summary, planReminder(scope) ?? []].flat().join("\n\n")
-  conversation.compact({ keepFrom: found.keepFrom, opening: [{ type: "text", text }], strategy: found.strategy })
-  yield { type: "compaction", trigger: "reactive", strategy: found.strategy, ok: true }
-  if (hooks.has("PostCompact", scope.hooks))
-    await hooks.observe("PostCompact", { trigger: "reactive" }, hookSource(scope))
-  return follow(state, "compacted", { compactedAt: state.turn })
+  const stop = yield* shortenForModel(loop, state, excessTokens)
+  return stop ?? follow(state, "compacted", { compactedAt: state.turn })
 }

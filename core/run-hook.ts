@@ -26,7 +26,12 @@ export async function judgeForHook(engine: Engine, question: HookQuestion): Prom
   const reading = [...engine.registry.tools.values()].filter(({ readOnly }) => readOnly === true)
   const model = question.model ?? engine.autoModel
   // What fires a hook may be the taking over of changed settings itself: nothing in here waits for that.
-  const own = { hooks: { value: createHookRunner([], engine) }, refresh: { value: () => undefined } }
+  const own = {
+    hooks: { value: createHookRunner([], engine) },
+    refresh: { value: () => undefined },
+    // It speaks beside the conversation that it judges.
+    session: { value: undefined },
+  }
   const outcome = await runAgent(Object.create(engine, own) as Engine, {
     step: {
       kind: "agent",

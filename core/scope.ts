@@ -58,6 +58,8 @@ export interface AgentScope {
   conclusion: string | undefined
   /** Absolute; moves when a shell call moves. */
   cwd: string
+  /** Where that began. */
+  readonly startedIn: string
   /** What it remembers beside its conversation; kept with its session. */
   notes: Notebook
   /** Files that calls have touched since the conversation last looked: real paths. */
@@ -121,6 +123,7 @@ export function createScope(engine: Engine, options: ScopeOptions): AgentScope {
     record: undefined,
     conclusion: undefined,
     cwd: options.cwd ?? engine.cwd,
+    startedIn: options.cwd ?? engine.cwd,
     notes: createNotebook(),
     touched: [],
     readRoots: options.readRoots ?? options.parent?.readRoots ?? [],

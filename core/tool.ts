@@ -112,6 +112,8 @@ export interface ToolContext {
   sessionId: string
   /** A folder (absolute, exists) for files that belong to this run: spilled results, background output. Readable without a rule. */
   runFolder: string
+  /** The folder (absolute, perhaps not there yet) of the notes that agents keep for later conversations; left out: they keep none. */
+  memoryFolder?: string
   /** State that lives as long as this agent: made once per key. Not shared with subagents. */
   state<T>(key: symbol, create: () => T): T
   /** What this agent remembers and its session keeps: it is there again when the session is resumed. */

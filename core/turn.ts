@@ -10,7 +10,7 @@ import { isSousError } from "./error.ts"
 import type { EventBody } from "./event.ts"
 import type { Loop, LoopState } from "./loop-state.ts"
 import type { Usage } from "./message.ts"
-import { createModelFault, isModelFault, type ModelFault } from "./model.ts"
+import { createModelFault, isModelFault, limitsOf, type ModelFault } from "./model.ts"
 import { untilAborted } from "./patience.ts"
 import { costOf } from "./recipe/spend.ts"
 import { type Answer, type Progress, readAnswer } from "./stream.ts"
@@ -29,7 +29,7 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
   yield { type: "turn_started", turn: state.turn + 1, model: model.id }
   const reservation = await scope.spend.reserve({
     inputTokens: () => conversation.worstInputTokens(),
-    maxOutput: state.maxTokens,
+    maxOutput: await outputRoom(loop, state),
     price: model.price,
     model: model.id,
     signal: scope.signal,
@@ -59,6 +59,16 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
     if (isSousError(error)) throw error
     return { kind: "fault", fault: asFault(error) }
   }
+}
+
+/** Output tokens that an answer has at least, however full the window is. */
+const LEAST_OUTPUT = 1024
+
+/** Output tokens to ask for: no more than the window holds beside the conversation. */
+async function outputRoom({ conversation }: Loop, { model, maxTokens }: LoopState): Promise<number> {
+  if (!conversation.gauged) return maxTokens
+  const { contextWindow } = await limitsOf(model)
+  return Math.max(Math.min(LEAST_OUTPUT, maxTokens), Math.min(maxTokens, contextWindow - conversation.inputTokens()))
 }
 
 /** How long a model's stream may take to end by itself after an abort, ms; then it is left alone. */

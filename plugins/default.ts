@@ -6,7 +6,10 @@
 import type { Plugin } from "sous"
 import agents from "./agents.ts"
 import cut from "./compaction/cut.ts"
+import micro from "./compaction/micro.ts"
+import summary from "./compaction/summary.ts"
 import environment from "./context/environment.ts"
+import memory from "./context/memory.ts"
 import anthropic from "./models/anthropic.ts"
 import cassette from "./models/cassette.ts"
 import script from "./models/script.ts"
@@ -18,7 +21,20 @@ export const optionalPlugins = {
   "sous/guard-secrets": () => import("./hooks/guard-secrets.ts"),
   "sous/lint-after-edit": () => import("./hooks/lint-after-edit.ts"),
   "sous/notify": () => import("./hooks/notify.ts"),
+  "sous/session-memory": () => import("./compaction/session-memory.ts"),
 } as const satisfies Record<string, () => Promise<{ default: Plugin }>>
 
 /** Models first, then what a conversation starts with, what it can do, who judges that, and how it is shortened. */
-export const defaultPlugins: readonly Plugin[] = [script, cassette, anthropic, environment, tools, agents, auto, cut]
+export const defaultPlugins: readonly Plugin[] = [
+  script,
+  cassette,
+  anthropic,
+  environment,
+  memory,
+  tools,
+  agents,
+  auto,
+  micro,
+  summary,
+  cut,
+]

@@ -3,6 +3,8 @@
  *
  * Invariant: for one scope it comes out the same every time; nothing in it depends on what was said.
  */
+
+import type { Engine } from "../engine.ts"
 import type { TextBlockParam } from "../message.ts"
 import type { ToolDeclaration } from "../model.ts"
 import type { PermissionCall } from "../permission/decision.ts"
@@ -33,8 +35,13 @@ export function declareTools(tools: Iterable<Tool>): ToolDeclaration[] {
     .map((tool) => ({ name: tool.name, description: tool.description, input_schema: inputJsonSchema(tool) }))
 }
 
+/** What of an agent the context sources are asked with. */
+export type ContextScope = Pick<AgentScope, "agent" | "cwd" | "signal" | "startedIn" | "tools"> & {
+  engine: Pick<Engine, "agents" | "contextPlaces" | "emit" | "places" | "registry" | "roots" | "rules">
+}
+
 /** What the context sources say before the prompt, and which of it is pinned. A source that fails is left out, and told. */
-export async function assembleOpening(scope: AgentScope): Promise<{ content: TextBlockParam[]; pins: Pin[] }> {
+export async function assembleOpening(scope: ContextScope): Promise<{ content: TextBlockParam[]; pins: Pin[] }> {
   const { engine } = scope
   const start = contextStart(scope)
   const parts = await Promise.all(
@@ -52,7 +59,7 @@ export async function assembleOpening(scope: AgentScope): Promise<{ content: Tex
 
 /** What a source says; undefined, and a warning, when it fails. */
 export async function askSource<T>(
-  { engine, agent }: AgentScope,
+  { engine, agent }: Pick<ContextScope, "engine" | "agent">,
   source: Pick<Registered, "name" | "plugin">,
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
@@ -65,14 +72,15 @@ export async function askSource<T>(
   }
 }
 
-type Registered = AgentScope["engine"]["registry"]["context"][number]
+type Registered = Engine["registry"]["context"][number]
 
 /** Where and for whom a conversation is, as sources are told. */
-export function contextStart(scope: AgentScope): ContextStart {
+export function contextStart(scope: ContextScope): ContextStart {
   const { engine } = scope
   const delegates = [...scope.tools.values()].some(({ role }) => role === "subagent")
   return {
     cwd: scope.cwd,
+    startedIn: scope.startedIn,
     roots: engine.roots,
     signal: scope.signal,
     agents: delegates ? engine.agents : [],

@@ -1,67 +1,201 @@
 /**
- * Shortens a conversation by the first strategy whose proposal passes the kernel's checks.
+ * A conversation and the strategies that may shorten it → the shorter one, made of the first proposal that holds.
  *
- * Invariant: whatever a strategy proposes, tool_use and tool_result stay paired, the person's last words stay, and what
- * is left is smaller by at least a fifth.
+ * Invariant: whatever a strategy proposes, tool_use and tool_result stay paired, pinned blocks stay byte for byte, the
+ * person's last words stay, the result fits, and it is smaller by at least a fifth.
  */
-import type { MessageParam } from "../message.ts"
+import type { ContentBlockParam, MessageParam, TextBlockParam } from "../message.ts"
+import { within } from "../patience.ts"
 import type { Compaction, CompactionProposal, CompactionRequest } from "../plugin.ts"
+import { checkProposal, stubsOf } from "./check-proposal.ts"
+import type { Mark, Pin } from "./history.ts"
 
-/** What became of an attempt. `reasons`: why strategies were passed over. */
-export type Compacted =
-  | { ok: true; strategy: string; keepFrom: number; summary: string }
-  | { ok: false; reasons: string[] }
+/** What is shortened. */
+export interface Shortenable {
+  messages: readonly MessageParam[]
+  /** One for each message. */
+  marks: readonly Mark[]
+  /** Tokens of each message. */
+  sizes: readonly number[]
+  /** Tokens that such a message would have. */
+  sizeOf(message: MessageParam): number
+  /** Tokens of the whole next request: system, tools and messages. */
+  tokens: number
+  /** Tokens that it may hold afterwards. */
+  budget: number
+}
 
-/** How much smaller a conversation must become, as a share of its characters. */
-const LEAST_SHRINK = 0.2
+/** What the conversation opens with after it was shortened, beside the summary. */
+export interface Scenery {
+  /** What the context sources say at a start, and which of it is pinned. */
+  start: { content: readonly TextBlockParam[]; pins: readonly Pin[] }
+  /** What the next step needs, most important first; told as far as it fits. */
+  scene: readonly string[]
+}
 
-/** Asks the strategies in order; the first valid proposal wins. A strategy that throws or lies is passed over. */
-export async function findCompaction(
+/** What is asked of strategies, beside what the conversation itself says. */
+export type Asked = Omit<CompactionRequest, "messages" | "sizes" | "tokens" | "budget" | "said" | "signal">
+
+export interface ShortenOptions {
+  asked: Asked
+  signal: AbortSignal
+  /** Asked for once a proposal is sound. */
+  scenery: () => Promise<Scenery>
+  /** How long a strategy may take, ms. Default: two minutes. */
+  patienceMs?: number
+}
+
+/** A conversation's shorter form: what `Conversation.compact` and `drop` are given. */
+export interface Shortened {
+  ok: true
+  strategy: string
+  /** Messages from here on stay; 0: all of them. */
+  keepFrom: number
+  opening: ContentBlockParam[]
+  mark: Mark
+  dropped: { id: string; text: string }[]
+  /** Tokens of the next request, estimated, as it was and as it will be. */
+  before: number
+  after: number
+}
+
+/** How long a strategy may take, ms: it may wait for a model's long answer. */
+const PATIENCE_MS = 120_000
+
+/**
+ * Asks the strategies in order; the first proposal that holds wins. A strategy that throws, lies, hangs or proposes
+ * nonsense is passed over, and `reasons` say why. Throws only when `signal` fires.
+ */
+export async function shorten(
   strategies: readonly Compaction[],
-  request: CompactionRequest,
-): Promise<Compacted> {
+  view: Shortenable,
+  options: ShortenOptions,
+): Promise<Shortened | { ok: false; reasons: string[] }> {
   const reasons: string[] = []
   for (const strategy of strategies) {
+    options.signal.throwIfAborted()
     try {
-      const proposal = await strategy.propose(request)
-      const fault = proposal === undefined ? "it proposed nothing" : faultOf(proposal, request.messages)
-      if (fault === undefined) return { ok: true, strategy: strategy.name, ...proposal! }
-      reasons.push(`${strategy.name}: ${fault}`)
+      const proposal = await propose(strategy, view, options)
+      const made = proposal === undefined ? "it proposed nothing" : await accept(proposal, view, options)
+      if (typeof made !== "string") return { ...made, strategy: strategy.name }
+      reasons.push(`${strategy.name}: ${made}`)
     } catch (error) {
-      reasons.push(`${strategy.name}: ${(error as Error).message}`)
+      reasons.push(`${strategy.name}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
-  return { ok: false, reasons: reasons.length === 0 ? ["no compaction is installed"] : reasons }
+  options.signal.throwIfAborted()
+  return { ok: false, reasons: reasons.length === 0 ? ["no strategy is installed"] : reasons }
 }
 
-/** What is wrong with a proposal, or undefined. */
-export function faultOf(proposal: CompactionProposal, messages: readonly MessageParam[]): string | undefined {
-  const { keepFrom, summary } = proposal
-  if (!Number.isInteger(keepFrom) || keepFrom < 1 || keepFrom > messages.length)
-    return "it keeps from no message that is there"
-  if (typeof summary !== "string" || summary.trim() === "") return "its summary is empty"
-  const kept = messages.slice(keepFrom)
-  if (kept[0]?.role === "user" && hasToolResult(kept[0])) return "it parts a tool_use from its tool_result"
-  const lastWords = messages.findLastIndex(isPersonal)
-  if (lastWords >= 0 && lastWords < keepFrom && !summary.includes(wordsOf(messages[lastWords]!))) {
-    return "it drops the person's last message"
+/** What a strategy proposes, as a copy of its own. */
+async function propose(strategy: Compaction, view: Shortenable, options: ShortenOptions): Promise<unknown> {
+  const { asked, patienceMs = PATIENCE_MS } = options
+  const over = new AbortController()
+  const signal = AbortSignal.any([options.signal, over.signal])
+  const request: CompactionRequest = {
+    ...asked,
+    messages: structuredClone(view.messages) as MessageParam[],
+    sizes: [...view.sizes],
+    tokens: view.tokens,
+    budget: view.budget,
+    said: saidIn(view),
+    signal,
   }
-  const before = JSON.stringify(messages).length
-  const after = JSON.stringify(kept).length + summary.length
-  return after > before * (1 - LEAST_SHRINK) ? "it saves less than a fifth" : undefined
+  try {
+    const stopped = new Promise<never>((_, reject) => {
+      options.signal.addEventListener("abort", () => reject(options.signal.reason), { once: true, signal: over.signal })
+    })
+    stopped.catch(() => {})
+    const proposing = () => Promise.race([strategy.propose(request), stopped])
+    return structuredClone(await within(patienceMs, `the compaction strategy ${strategy.name}`, proposing))
+  } finally {
+    over.abort()
+  }
 }
 
-/** The plain words of a message. */
-export function wordsOf(message: MessageParam): string {
-  if (typeof message.content === "string") return message.content
-  return message.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
+async function accept(proposal: unknown, view: Shortenable, options: ShortenOptions) {
+  const fault = checkProposal(proposal, view.messages)
+  if (fault !== undefined) return fault
+  const sound = proposal as CompactionProposal
+  return compose(sound, view, sound.keepFrom === 0 ? NO_SCENERY : await options.scenery())
 }
 
-/** True for a user message that brings tool results. */
-export function hasToolResult(message: MessageParam): boolean {
-  return typeof message.content !== "string" && message.content.some((block) => block.type === "tool_result")
+const NO_SCENERY: Scenery = { start: { content: [], pins: [] }, scene: [] }
+/** How much smaller the messages must become, as a share. */
+const LEAST_SHRINK = 0.2
+
+/** The shorter form that a sound proposal leads to, or why it does not do. */
+export function compose(
+  { keepFrom, summary, dropped = [] }: CompactionProposal,
+  view: Shortenable,
+  scenery: Scenery,
+): Omit<Shortened, "strategy"> | string {
+  const stubs = stubsOf(new Set(dropped), view)
+  const messages = view.sizes.reduce((sum, size) => sum + size, 0)
+  const frame = Math.max(0, view.tokens - messages)
+  const kept = view.sizes.slice(keepFrom).reduce((sum, size) => sum + size, 0) - stubs.saved
+  const { content, mark } = keepFrom === 0 ? { content: [], mark: {} } : openingOf(keepFrom, summary, view, scenery)
+  let size = kept + sizeOfOpening(content, view)
+  for (const text of keepFrom === 0 ? [] : scenery.scene) {
+    const block = { type: "text" as const, text }
+    const more = sizeOfOpening([block], view)
+    if (frame + size + more > view.budget || size + more > messages * (1 - LEAST_SHRINK)) continue
+    content.push(block)
+    size += more
+  }
+  if (size > messages * (1 - LEAST_SHRINK)) return "it saves less than a fifth"
+  if (frame + size > view.budget) return `what is left has about ${frame + size} tokens, ${view.budget} would fit`
+  const after = frame + size
+  return { ok: true, keepFrom, opening: content, mark, dropped: stubs.results, before: view.tokens, after }
 }
 
-function isPersonal(message: MessageParam): boolean {
-  return message.role === "user" && !hasToolResult(message)
+function sizeOfOpening(content: ContentBlockParam[], { sizeOf }: Shortenable): number {
+  return content.length === 0 ? 0 : sizeOf({ role: "user", content })
+}
+
+/** What stands for the messages that go: what is pinned, the summary, and the person's last words if they go too. */
+function openingOf(keepFrom: number, summary: string, view: Shortenable, { start }: Scenery) {
+  const content: ContentBlockParam[] = [...start.content]
+  const pins = [...start.pins]
+  const again = new Set(pins.map(({ source }) => source))
+  for (const { source, block } of pinnedBefore(keepFrom, view)) {
+    // What a source says at a start it has just said again.
+    if (again.has(source)) continue
+    pins.push({ block: content.length, source })
+    content.push(block)
+  }
+  content.push({ type: "text", text: summary })
+  const words = view.marks.findLastIndex(({ said }) => said?.length)
+  const said: number[] = []
+  if (words >= 0 && words < keepFrom) {
+    for (const block of saidBlocks(view, words)) {
+      said.push(content.length)
+      content.push(block)
+    }
+  }
+  return { content, mark: { ...(pins.length ? { pins } : {}), ...(said.length ? { said } : {}) } }
+}
+
+function pinnedBefore(keepFrom: number, { messages, marks }: Shortenable) {
+  return marks.slice(0, keepFrom).flatMap(({ pins = [] }, index) =>
+    pins.flatMap(({ block, source }) => {
+      const found = blocksOf(messages[index]!)[block]
+      return found === undefined ? [] : [{ source, block: found }]
+    }),
+  )
+}
+
+function saidBlocks({ messages, marks }: Shortenable, index: number): ContentBlockParam[] {
+  const blocks = blocksOf(messages[index]!)
+  return (marks[index]!.said ?? []).flatMap((block) => blocks[block] ?? [])
+}
+
+function saidIn(view: Shortenable): { message: number; text: string }[] {
+  return view.marks.flatMap((_, message) =>
+    saidBlocks(view, message).flatMap((block) => (block.type === "text" ? [{ message, text: block.text }] : [])),
+  )
+}
+
+function blocksOf({ content }: MessageParam): readonly ContentBlockParam[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content
 }

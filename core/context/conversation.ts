@@ -10,7 +10,7 @@ import type { ModelRequest, ToolDeclaration } from "../model.ts"
 import type { Transcript } from "../session/transcript.ts"
 import type { Effort, Notebook, Notes } from "../tool.ts"
 import { applyEntry, createHistory, type History, type HistoryEntries, type HistoryType, type Mark } from "./history.ts"
-import { addWeights, learn, tokensOf, type Weight, weigh } from "./usage.ts"
+import { addWeights, FIRST_GAUGE, learn, mostTokens, tokensOf, type Weight, weigh } from "./usage.ts"
 
 /** The parts of a request that stay the same for a whole conversation. */
 export interface RequestFrame {
@@ -26,6 +26,8 @@ export interface Conversation {
   readonly marks: readonly Mark[]
   /** Answers so far, over all runs of the session. */
   readonly turns: number
+  /** True once the model's own count has shown how many characters its tokens have. */
+  readonly gauged: boolean
   /** When the last answer came, ms since the epoch. */
   readonly answeredAt: number | undefined
   append(role: "user" | "assistant", content: ContentBlockParam[], mark?: Mark): void
@@ -69,6 +71,8 @@ export interface Conversation {
 export interface ConversationOptions {
   /** The one that its transcript holds; left out: an empty one. The frame beats its tools and its system text. */
   history?: History
+  /** The id of the model that will answer. */
+  model?: string
   /** Told of each break of the prompt's cache. */
   onBreak?(told: { cause: CacheBreak; by: string; tokens: number }): void
 }
@@ -77,7 +81,7 @@ export interface ConversationOptions {
 export function createConversation(
   frame: RequestFrame,
   transcript: Pick<Transcript, "append" | "flush">,
-  { history = createHistory(), onBreak = () => {} }: ConversationOptions = {},
+  { history = createHistory(), model, onBreak = () => {} }: ConversationOptions = {},
 ): Conversation {
   let weights = history.messages.map(weigh)
   let frameWeight = { system: weightOf(frame.system), tools: weightOf(frame.tools) }
@@ -93,7 +97,8 @@ export function createConversation(
     frameWeight = { ...frameWeight, tools: weightOf(tools) }
   }
   function broke(cause: CacheBreak, by: string): void {
-    onBreak({ cause, by, tokens: inputTokens() })
+    // Before the first answer there is nothing in the cache.
+    if (history.turns > 0) onBreak({ cause, by, tokens: inputTokens() })
   }
   function reweigh(): void {
     weights = history.messages.map(weigh)
@@ -104,7 +109,9 @@ export function createConversation(
   function inputTokens(): number {
     return history.counted.messages < 0 ? tokens(whole()) : history.counted.tokens + tokens(fresh())
   }
-  openFrame(history, frame, record)
+  const changed = openFrame(history, frame, record)
+  if (model !== undefined && model !== (history.model ?? model)) broke("model", model)
+  else if (changed.length > 0) broke("settings", changed.join(", "))
 
   return {
     get messages() {
@@ -115,6 +122,9 @@ export function createConversation(
     },
     get turns() {
       return history.turns
+    },
+    get gauged() {
+      return history.gauge.learned > 0
     },
     get answeredAt() {
       return history.answeredAt
@@ -146,14 +156,16 @@ export function createConversation(
     }),
     counted(usage, from) {
       const sent = usage.input + usage.cacheRead + usage.cacheWrite
-      const { counted, gauge } = history
-      const learned = counted.messages < 0 ? learn(gauge, whole(), sent) : learn(gauge, fresh(), sent - counted.tokens)
-      record("usage", { usage, ...from, gauge: learned })
+      const { counted, gauge, model = from.model } = history
+      // Tokens of two models are not alike: nothing that was learned of one, or counted by it, says anything of another.
+      if (model !== from.model) record("usage", { usage, ...from, gauge: learn(FIRST_GAUGE, whole(), sent) })
+      else if (counted.messages < 0) record("usage", { usage, ...from, gauge: learn(gauge, whole(), sent) })
+      else record("usage", { usage, ...from, gauge: learn(gauge, fresh(), sent - counted.tokens) })
     },
     worstInputTokens() {
       const { counted, system, tools, messages } = history
-      if (counted.messages < 0) return byteLength([system, tools, messages])
-      return counted.tokens + byteLength(messages.slice(counted.messages))
+      if (counted.messages < 0) return byteLength([system, tools]) + mostTokens(messages)
+      return counted.tokens + mostTokens(messages.slice(counted.messages))
     },
     inputTokens,
     sizes: () => weights.map(tokens),
@@ -183,14 +195,16 @@ export function createConversation(
 
 type Record = <T extends HistoryType>(type: T, fields: HistoryEntries[T]) => void
 
-/** A conversation that goes on keeps its words; what its frame says otherwise is written down. */
-function openFrame(history: History, { system, tools }: RequestFrame, record: Record): void {
+/** A conversation that goes on keeps its words; what its frame says otherwise is written down, and named. */
+function openFrame(history: History, { system, tools }: RequestFrame, record: Record): string[] {
   const next = inPlace(history.tools, tools)
   const changed = {
     ...(JSON.stringify(system) === JSON.stringify(history.system) ? {} : { system }),
     ...(JSON.stringify(next) === JSON.stringify(history.tools) ? {} : { tools: next }),
   }
-  if (Object.keys(changed).length > 0) record("frame", changed)
+  const names = Object.keys(changed)
+  if (names.length > 0) record("frame", changed)
+  return names
 }
 
 /** The next tools, those that were there before first and in their order. */

@@ -5,6 +5,7 @@
  */
 import { defineTool, z } from "sous"
 import { readWhole, replaceFile, stampOf, withFile } from "./file.ts"
+import { keepContent } from "./known-content.ts"
 import { checkRead, noteEdited } from "./ledger.ts"
 import { answering, Refused } from "./refusal.ts"
 import { replaceText } from "./replace.ts"
@@ -38,7 +39,9 @@ export const editTool = defineTool({
     checkRead(context, { path, real: file.real, stamp: stampOf(file.stats, bytes) })
     const replaced = replaceText(bytes, { oldText, newText, all }, path)
     const stats = await replaceFile({ path, real: file.real, before: file.stats }, replaced.bytes)
-    noteEdited(context, file.real, stampOf(stats, replaced.bytes))
+    const stamp = stampOf(stats, replaced.bytes)
+    noteEdited(context, file.real, stamp)
+    keepContent(stamp, replaced.bytes)
     const { lines } = replaced
     const where = lines.length === 1 ? `at line ${lines[0]}` : `in ${count(lines.length, "place")}`
     return { content: `Edited "${path}" ${where}`, data: { path: file.real, replacements: lines.length, lines } }

@@ -1,9 +1,10 @@
 /**
  * ExitPlanMode: a finished plan → the person's approval, with which plan mode ends.
  *
- * Invariant: it does nothing by itself; the kernel asks, and changes the mode once this call has run.
+ * Invariant: it changes no mode; the kernel asks, and does that once this call has run. What was approved outlives a
+ * compaction.
  */
-import { defineTool, z } from "sous"
+import { type ContextSource, defineTool, type Notebook, z } from "sous"
 
 const input = z.strictObject({
   plan: z.string().min(1).describe("The whole plan, as the person is to read it; Markdown"),
@@ -18,8 +19,24 @@ export const exitPlanModeTool = defineTool({
   role: "exitPlan",
   readOnly: false,
   concurrencySafe: false,
-  async execute({ plan }: z.output<typeof input>, { signal }) {
+  async execute({ plan }: z.output<typeof input>, { signal, notes }) {
     signal.throwIfAborted()
+    planOf(notes).set(APPROVED, plan)
     return `The plan was approved. Carry it out as it stands:\n\n${plan}`
   },
 })
+
+/** Sets the plan again that was approved last. */
+export const planSource: ContextSource = {
+  name: "plan",
+  scene({ notes }) {
+    const plan = planOf(notes).get(APPROVED)
+    return plan === undefined ? undefined : `<plan>\nThe plan that was approved last:\n\n${plan}\n</plan>`
+  },
+}
+
+const APPROVED = "approved"
+
+function planOf(notes: Notebook) {
+  return notes<string>("plan")
+}

@@ -24,13 +24,16 @@ export interface OpenFile {
   read(buffer: Uint8Array, position: number): Promise<number>
 }
 
+/** Where a path is looked up. */
+export type Where = Pick<ToolContext, "cwd" | "judged">
+
 /**
  * Opens a file for reading and closes it when `use` has settled. Refuses folders, devices, pipes and what is missing.
  *
  * Once the path is resolved, which waits for a slow disk without blocking, the calls are synchronous: each takes a few
  * microseconds, and a trip through the thread pool ten times that.
  */
-export async function withFile<T>(path: string, context: ToolContext, use: (file: OpenFile) => Promise<T>): Promise<T> {
+export async function withFile<T>(path: string, context: Where, use: (file: OpenFile) => Promise<T>): Promise<T> {
   const { real, stats: found } = await findExisting(path, context)
   if (found.isDirectory()) throw new Refused(`"${path}" is a folder: list it with Glob, pattern "*", path "${path}"`)
   // Without blocking, should it have become a pipe just now.
@@ -66,7 +69,7 @@ function createRead(descriptor: number, size: number): OpenFile["read"] {
 }
 
 /** The file or folder that a path leads to, links followed. Refuses everything else, and what is missing. */
-export async function findExisting(path: string, context: ToolContext): Promise<{ real: string; stats: Stats }> {
+export async function findExisting(path: string, context: Where): Promise<{ real: string; stats: Stats }> {
   const real = await realPathOf(path, context)
   refuseSystem(path, real)
   const stats = lstatOrNothing(real)
@@ -90,7 +93,7 @@ export async function readWhole(file: OpenFile, limit: number): Promise<Buffer> 
 const MAX_PATH_CHARS = process.platform === "win32" ? 32_767 : 4096
 
 /** Where a path that may not exist yet leads, links followed; the file's own facts when it exists. */
-export async function findTarget(path: string, context: ToolContext): Promise<{ real: string; stats?: Stats }> {
+export async function findTarget(path: string, context: Where): Promise<{ real: string; stats?: Stats }> {
   const judged = context.judged?.get(path)?.real
   const lexical = resolve(context.cwd, path)
   if (lexical.length > MAX_PATH_CHARS) throw new Refused(`"${path}" is too long for any disk: take a shorter one`)
@@ -111,14 +114,14 @@ export async function makeParents(path: string, real: string): Promise<void> {
 }
 
 /**
- * Puts `content` in the place of a file in one move. `before`: the file as it was looked at; left out, there was none.
- * Returns the facts of the new file.
+ * Puts `content` in the place of a file in one move. `before`: the file as it was looked at; left out, there was none,
+ * and the new one has `mode`. Returns the facts of the new file.
  */
 export async function replaceFile(
-  target: { path: string; real: string; before?: Stats },
+  target: { path: string; real: string; before?: Stats; mode?: number },
   content: Uint8Array,
 ): Promise<Stats> {
-  const { path, real, before } = target
+  const { path, real, before, mode } = target
   if (before !== undefined && (before.mode & 0o222) === 0) {
     throw new Refused(`"${path}" is read-only: if it is meant to change, make it writable first (chmod u+w)`)
   }
@@ -126,7 +129,7 @@ export async function replaceFile(
     const place = at(basename(real))
     const temporary = at(`.sous-${globalThis.crypto.randomUUID()}.tmp`)
     try {
-      await writeNew(temporary, content, before)
+      await writeNew(temporary, content, { before, mode })
       if (!isSameFile(lstatOrNothing(place), before)) throw swapped(path)
       await rename(temporary, place)
       return await lstat(place)
@@ -139,9 +142,13 @@ export async function replaceFile(
   return written
 }
 
-async function writeNew(file: string, content: Uint8Array, before: Stats | undefined): Promise<void> {
+async function writeNew(
+  file: string,
+  content: Uint8Array,
+  { before, mode = 0o666 }: { before: Stats | undefined; mode: number | undefined },
+): Promise<void> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  const handle = await open(file, flags, before === undefined ? 0o666 : 0o600)
+  const handle = await open(file, flags, before === undefined ? mode : 0o600)
   try {
     await handle.writeFile(content)
     if (before !== undefined) await keepOwnerAndMode(handle, before)
@@ -165,7 +172,7 @@ export function megabytes(bytes: number): string {
   return `${Math.round(bytes / 10 ** 5) / 10} MB`
 }
 
-async function realPathOf(path: string, context: ToolContext): Promise<string> {
+async function realPathOf(path: string, context: Where): Promise<string> {
   const judged = context.judged?.get(path)?.real
   if (judged !== undefined) return judged
   const lexical = resolve(context.cwd, path)

@@ -24,6 +24,8 @@ const SCAN_BYTES = 64 * 2 ** 20
 export interface PageRequest {
   offset?: number | undefined
   limit?: number | undefined
+  /** Characters at most; left out, and never more than, those of a page. */
+  chars?: number | undefined
   signal: AbortSignal
 }
 
@@ -37,19 +39,23 @@ export interface Page {
   lines: number | undefined
   isEnd: boolean
   stamp: Stamp
+  /** All that the file holds, where that was read in one piece. */
+  content?: Buffer
 }
 
 /** Reads one page. Refuses a file that is not text. */
 export async function readPage(file: OpenFile, request: PageRequest): Promise<Page> {
   const digest = createDigest(file.stats.size)
-  const lines = createLines(request.offset ?? 1, request.limit ?? PAGE_LINES)
+  const lines = createLines(request)
   let decoder: StringDecoder | undefined
   let scanned = 0
   let counted = true
+  let content: Buffer | undefined
   for await (const chunk of chunksOf(file)) {
     request.signal.throwIfAborted()
     digest.update(chunk)
     const isStart = decoder === undefined
+    content = isStart ? chunk : undefined
     decoder ??= new StringDecoder(encodingOf(file, chunk))
     const text = decoder.write(chunk)
     lines.add(isStart && text.startsWith("\ufeff") ? text.slice(1) : text)
@@ -75,6 +81,7 @@ export async function readPage(file: OpenFile, request: PageRequest): Promise<Pa
     lines: total,
     isEnd: total !== undefined && last >= total,
     stamp,
+    ...(content === undefined ? {} : { content }),
   }
 }
 
@@ -115,7 +122,7 @@ function encodingOf(file: OpenFile, start: Buffer): "utf-8" | "utf-16le" {
 type Lines = ReturnType<typeof createLines>
 
 /** Cuts a stream of text into lines and keeps those of the page. */
-function createLines(offset: number, limit: number) {
+function createLines({ offset = 1, limit = PAGE_LINES, chars: most = PAGE_CHARS }: Omit<PageRequest, "signal">) {
   const shown: string[] = []
   let chars = 0
   let number = 1
@@ -127,7 +134,7 @@ function createLines(offset: number, limit: number) {
   const show = (line: string, length: number) => {
     const entry = `${number}\t${length > LINE_CHARS ? cutLine(line, length) : withoutReturn(line)}\n`
     chars += entry.length
-    full = chars > PAGE_CHARS && shown.length > 0
+    full = chars > Math.min(most, PAGE_CHARS) && shown.length > 0
     if (!full) shown.push(entry)
     full ||= shown.length >= limit
   }

@@ -7,6 +7,7 @@
  */
 import { defineTool, type ToolContext, type ToolOutput, z } from "sous"
 import { type OpenFile, readWhole, stampOf, withFile } from "./file.ts"
+import { keepContent } from "./known-content.ts"
 import { noteRead } from "./ledger.ts"
 import { mediaTypeOf, readMedia } from "./media.ts"
 import { parseNotebook, renderNotebook } from "./notebook.ts"
@@ -63,8 +64,9 @@ async function readCells(file: OpenFile, input: Input, context: ToolContext): Pr
 
 async function readText(file: OpenFile, input: Input, context: ToolContext): Promise<ToolOutput> {
   const { offset, limit } = input
-  const { text, ...page } = await readPage(file, { offset, limit, signal: context.signal })
+  const { text, content, ...page } = await readPage(file, { offset, limit, signal: context.signal })
   noteRead(context, file.real, page)
+  if (content !== undefined) keepContent(page.stamp, content)
   const { first, last, lines } = page
   return { content: text, data: { path: file.real, first, last, ...(lines === undefined ? {} : { lines }) } }
 }

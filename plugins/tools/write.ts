@@ -5,6 +5,7 @@
  */
 import { defineTool, type ToolContext, z } from "sous"
 import { findTarget, makeParents, readWhole, replaceFile, stampOf, withFile } from "./file.ts"
+import { keepContent } from "./known-content.ts"
 import { checkRead, ledgerOf, noteWritten } from "./ledger.ts"
 import { answering, Refused } from "./refusal.ts"
 import { count } from "./text.ts"
@@ -36,7 +37,9 @@ export const writeTool = defineTool({
       { path, real: target.real, ...(before === undefined ? {} : { before: before.stats }) },
       bytes,
     )
-    noteWritten(context, target.real, stampOf(stats, bytes))
+    const stamp = stampOf(stats, bytes)
+    noteWritten(context, target.real, stamp)
+    keepContent(stamp, bytes)
     const did = before === undefined ? "Created" : "Replaced"
     const lines = count(content.split("\n").length - (content.endsWith("\n") || content === "" ? 1 : 0), "line")
     return {

@@ -161,31 +161,35 @@ describe("too long", () => {
     fault: { kind: "status" as const, status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" },
   }
 
+  const sections = ["Goal", "Constraints", "Files", "Decisions", "Errors", "Open tasks", "Next step"]
+  const summary = { text: sections.map((title) => `## ${title}\nnone`).join("\n") }
+
   test("runLoop() shortens the conversation once and sends it again when the prompt is too long", async () => {
-    const { result, bodies, events } = await runPrompt([...rounds, tooLong], { files, rewrites: true })
+    const turns = [...rounds, { ...tooLong, text: summary.text }, { text: "after" }]
+    const { result, bodies, events } = await runPrompt(turns, { files, rewrites: true })
     expect(result).toMatchObject({ status: "ok", output: "after" })
-    expect(bodies).toHaveLength(8)
-    expect(JSON.stringify(bodies[7]).length).toBeLessThan(JSON.stringify(bodies[6]).length * 0.8)
-    expect(JSON.stringify(bodies[7].messages)).toContain("Go")
+    expect(bodies).toHaveLength(9)
+    expect(JSON.stringify(bodies[8]).length).toBeLessThan(JSON.stringify(bodies[6]).length * 0.8)
+    expect(JSON.stringify(bodies[8].messages)).toContain("Go")
     expect(events.filter(({ type }) => type === "compaction")).toMatchObject([{ ok: true, trigger: "reactive" }])
   })
 
   test("runLoop() stops, resumable, when it is too long even then", async () => {
-    const turns = [...rounds, { ...tooLong, fault: { ...tooLong.fault, times: 2 } }]
+    const turns = [...rounds, { ...tooLong, text: summary.text }, { ...tooLong, fault: { ...tooLong.fault, times: 2 } }]
     const { result, bodies } = await runPrompt({ unused: "ignore", turns }, { files, rewrites: true })
-    expect(bodies).toHaveLength(8)
+    expect(bodies).toHaveLength(9)
     expect(result).toMatchObject({ status: "failed", exit: 1, failure: { cause: "model" } })
   })
 
   test("runLoop() takes model_context_window_exceeded and a 413 the same way", async () => {
     for (const turn of [
       { text: "cut", stop_reason: "model_context_window_exceeded" },
-      { text: "x", fault: { kind: "status" as const, status: 413 } },
+      { text: summary.text, fault: { kind: "status" as const, status: 413 } },
     ]) {
-      const turns = "fault" in turn ? [...rounds, turn] : [...rounds, turn, { text: "after" }]
-      const { result, bodies } = await runPrompt(turns, { files, rewrites: true })
-      expect(result.status).toBe("ok")
-      expect(bodies).toHaveLength(8)
+      const asked = "fault" in turn ? [turn] : [turn, summary]
+      const { result, bodies } = await runPrompt([...rounds, ...asked, { text: "after" }], { files, rewrites: true })
+      expect(result).toMatchObject({ status: "ok", output: "after" })
+      expect(bodies).toHaveLength(9)
     }
   })
 })

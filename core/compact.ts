@@ -1,0 +1,250 @@
+/**
+ * When a loop's conversation is shortened, and what is done around it: hooks, the scene set again, breakers.
+ *
+ * Invariant: every way to shorten is bounded; what cannot be shortened stops the run only once it does not fit, and
+ * nothing is sent that is known not to fit.
+ */
+import { askBehind } from "./ask-model.ts"
+import { compactingOptions, type Room, roomFor } from "./compact-room.ts"
+import { assembleOpening } from "./context/assemble.ts"
+import { type Asked, shorten } from "./context/compact.ts"
+import { collectScene, touchedFiles } from "./context/remind.ts"
+import type { EventBody } from "./event.ts"
+import type { Loop, LoopState, Next } from "./loop-state.ts"
+import { planReminder } from "./plan-mode.ts"
+import type { Compaction, CompactionRequest } from "./plugin.ts"
+import { hookSource } from "./scope.ts"
+
+/** What a loop remembers about shortening its conversation. */
+export interface Compacting {
+  /** In a row. */
+  failures: number
+  /** Times in a row that it was full again within a few turns. */
+  refills: number
+  /** The turn before which it was last shortened. */
+  turn?: number
+  /** It has been given up for this run. */
+  off: boolean
+  /** A person has asked for it; the text: what matters most. */
+  asked?: string
+  /** Strategies that take notes beside the loop. */
+  following?: Promise<void>
+}
+
+/** Failures in a row, and refills in a row, after which it is given up for the run. */
+const BREAKER = 3
+/** Full again within so many turns counts as a refill. */
+const REFILL_TURNS = 3
+/** The API forgets a prompt after so long, ms. */
+const CACHE_MS = 5 * 60_000
+
+type Stop = Exclude<Next, LoopState>
+type Trigger = CompactionRequest["trigger"]
+
+/**
+ * Before a request: shortens when a person has asked, when the window is nearly full, or cheaply when the cache has gone
+ * cold anyway. Returns why the loop has to stop, if it has to.
+ */
+export async function* keepRoom(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Stop | undefined> {
+  const { compacting, conversation, scope } = loop
+  const options = compactingOptions(loop)
+  const room = await roomFor(state, options)
+  if (compacting.asked !== undefined) {
+    const focus = compacting.asked
+    delete compacting.asked
+    const failed = yield* attempt(loop, room, { trigger: "manual", focus })
+    if (failed !== undefined) yield warning(`The conversation was not compacted: ${failed}`)
+  }
+  const tokens = conversation.inputTokens()
+  if (options.auto !== false && !compacting.off && conversation.turns > 0) {
+    if (tokens > room.limit) yield* shortenInTime(loop, state, room)
+    else if (isCold(loop) && tokens > room.window / 4) yield* attempt(loop, room, { trigger: "auto", cheap: true })
+  }
+  if (scope.signal.aborted) return { stop: "aborted" }
+  if (options.auto === false || !conversation.gauged || conversation.inputTokens() < room.window) return undefined
+  return {
+    stop: "context_exhausted",
+    error: `The conversation has about ${conversation.inputTokens()} tokens, and the model's window holds ${room.window}`,
+  }
+}
+
+async function* shortenInTime(loop: Loop, state: LoopState, room: Room): AsyncGenerator<EventBody, void> {
+  if (countRefill(loop.compacting, state.turn)) return yield giveUp(loop, REFILLED)
+  const failed = yield* attempt(loop, room, { trigger: "auto" })
+  if (failed === undefined) succeeded(loop.compacting, state.turn)
+  else if (countFailure(loop.compacting))
+    yield giveUp(loop, `it failed ${BREAKER} times in a row, last because: ${failed}`)
+}
+
+const REFILLED = `it was full again within ${REFILL_TURNS} turns, ${BREAKER} times in a row`
+
+/**
+ * After the model has said that the conversation is too long: shortens by more than the excess (tokens) that it told.
+ * Once for each turn; what is too long again right after is not sent a second time.
+ */
+export async function* shortenForModel(
+  loop: Loop,
+  state: LoopState,
+  excessTokens: number | undefined,
+): AsyncGenerator<EventBody, Stop | undefined> {
+  const { compacting } = loop
+  const exhausted = (error: string): Stop => ({ stop: "context_exhausted", error })
+  if (state.compactedAt === state.turn)
+    return exhausted("The conversation is too long for the model even after it was shortened")
+  if (compacting.off)
+    return exhausted("The conversation is too long for the model, and shortening it was given up before")
+  if (countRefill(compacting, state.turn)) {
+    yield giveUp(loop, REFILLED)
+    return exhausted(`The conversation is too long for the model: ${REFILLED}`)
+  }
+  const room = await roomFor(state, compactingOptions(loop))
+  const failed = yield* attempt(loop, room, { trigger: "reactive", excessTokens })
+  if (loop.scope.signal.aborted) return { stop: "aborted" }
+  if (failed === undefined) {
+    succeeded(compacting, state.turn)
+    return undefined
+  }
+  return exhausted(`The conversation is too long for the model and could not be shortened: ${failed}`)
+}
+
+/** Lets strategies that take notes look at the conversation: beside the loop, one at a time, never waited for. */
+export function followStrategies(loop: Loop, state: LoopState): void {
+  const { compacting, scope, conversation } = loop
+  const strategies = scope.engine.registry.compaction.filter(({ follow }) => follow !== undefined)
+  if (strategies.length === 0 || compacting.following !== undefined) return
+  const view = { messages: structuredClone(conversation.messages), sizes: conversation.sizes() }
+  compacting.following = (async () => {
+    const room = await roomFor(state, compactingOptions(loop))
+    const request: CompactionRequest = {
+      ...{ ...view, said: [], tokens: conversation.inputTokens(), budget: room.budget, signal: scope.signal },
+      ...askedOf(loop, room, { trigger: "auto" }),
+    }
+    for (const strategy of strategies) await strategy.follow?.(request)
+  })()
+    .catch((error: Error) => {
+      if (!scope.signal.aborted)
+        scope.engine.emit(warning(`Notes for a compaction failed: ${error.message}`), scope.agent)
+    })
+    .finally(() => delete compacting.following)
+}
+
+interface Attempt {
+  trigger: Trigger
+  focus?: string
+  excessTokens?: number | undefined
+  /** Only strategies that ask no model. */
+  cheap?: boolean
+}
+
+/** Shortens once, hooks included. Returns why it could not. */
+async function* attempt(loop: Loop, room: Room, how: Attempt): AsyncGenerator<EventBody, string | undefined> {
+  const { scope, conversation } = loop
+  const { hooks } = scope.engine
+  const { trigger } = how
+  const from = hookSource(scope)
+  const gate = hooks.has("PreCompact", scope.hooks) ? await hooks.gate("PreCompact", { trigger }, from) : undefined
+  if (gate?.decision === "block") return `a hook kept it from being shortened: ${gate.reasons.join("; ")}`
+  const focus = [how.focus, ...(gate?.injected ?? [])].filter(Boolean).join("\n")
+  const asked = askedOf(loop, room, { ...how, ...(focus === "" ? {} : { focus }) })
+  const found = await shorten(strategiesFor(loop, how), viewOf(loop, room, how), {
+    asked,
+    signal: scope.signal,
+    scenery: async () => await sceneryOf(loop),
+  }).catch((error: Error) => ({ ok: false as const, reasons: [error.message] }))
+  if (!found.ok) {
+    const reason = found.reasons.join("; ")
+    // A cold cache is only a chance: that nothing is worth dropping is no news.
+    if (!how.cheap) yield { type: "compaction", trigger, strategy: "none", ok: false, reason }
+    return reason
+  }
+  const { strategy, keepFrom, opening, mark, dropped, before } = found
+  if (keepFrom > 0) conversation.compact({ keepFrom, opening, strategy, ...mark })
+  if (dropped.length > 0) conversation.drop({ results: dropped, strategy })
+  yield { type: "compaction", trigger, strategy, ok: true, before, after: conversation.inputTokens() }
+  if (hooks.has("PostCompact", scope.hooks)) await hooks.observe("PostCompact", { trigger }, from)
+  if (keepFrom > 0) await startAgain(loop)
+  return undefined
+}
+
+/** What SessionStart hooks say to a conversation that starts over behind its summary. */
+async function startAgain({ scope, conversation }: Loop): Promise<void> {
+  const { hooks } = scope.engine
+  if (scope.agent.depth > 0 || !hooks.has("SessionStart", scope.hooks)) return
+  const { injected, env } = await hooks.fold("SessionStart", { source: "compact" }, hookSource(scope))
+  if (env !== undefined) scope.env = { ...scope.env, ...env }
+  conversation.append(
+    "user",
+    injected.map((text) => ({ type: "text", text })),
+  )
+}
+
+async function sceneryOf({ scope, conversation }: Loop) {
+  const { content, pins } = await assembleOpening(scope)
+  const plan = planReminder(scope)
+  // What is kept may no longer say that plan mode is on.
+  const start = { content: plan === undefined ? content : [...content, { type: "text" as const, text: plan }], pins }
+  return { start, scene: await collectScene(scope, conversation) }
+}
+
+function viewOf({ conversation }: Loop, { budget, window }: Room, { excessTokens = 0, trigger }: Attempt) {
+  const { messages, marks, sizeOf } = conversation
+  const tokens = conversation.inputTokens()
+  // The model counts otherwise than was estimated: what it said is a share of what there is.
+  const share = Math.min(0.6, (0.8 * window) / (window + excessTokens))
+  const most = trigger === "reactive" ? Math.min(budget, tokens * share) : budget
+  return { messages, marks, sizes: conversation.sizes(), sizeOf, tokens, budget: Math.floor(most) }
+}
+
+function askedOf(loop: Loop, room: Room, { trigger, focus, excessTokens }: Attempt): Asked {
+  const { scope, conversation } = loop
+  return {
+    trigger,
+    keep: room.keep,
+    files: touchedFiles(conversation),
+    notes: conversation.notes,
+    ask: (question) => askBehind(scope, room.model, { conversation: conversation.request(0), question }, scope.signal),
+    ...(excessTokens === undefined ? {} : { excessTokens }),
+    ...(focus === undefined ? {} : { focus }),
+  }
+}
+
+/** The one that is set first; a person who asks wants more than cheap ones do. */
+function strategiesFor(loop: Loop, { trigger, cheap }: Attempt): Compaction[] {
+  const all = loop.scope.engine.registry.compaction
+  const wanted = compactingOptions(loop).strategy
+  const first = (strategy: Compaction) =>
+    strategy.name === wanted ? 0 : trigger === "manual" && strategy.cheap ? 2 : 1
+  return all.filter((strategy) => !cheap || strategy.cheap).sort((a, b) => first(a) - first(b))
+}
+
+function isCold({ conversation, scope }: Loop): boolean {
+  return conversation.answeredAt !== undefined && scope.engine.clock.now() - conversation.answeredAt > CACHE_MS
+}
+
+/** True when it has come too often. */
+function countRefill(compacting: Compacting, turn: number): boolean {
+  const soon = compacting.turn !== undefined && turn - compacting.turn < REFILL_TURNS
+  compacting.refills = soon ? compacting.refills + 1 : 0
+  return compacting.refills >= BREAKER
+}
+
+function countFailure(compacting: Compacting): boolean {
+  compacting.failures++
+  return compacting.failures >= BREAKER
+}
+
+function succeeded(compacting: Compacting, turn: number): void {
+  compacting.turn = turn
+  compacting.failures = 0
+}
+
+function giveUp({ compacting }: Loop, why: string): EventBody {
+  compacting.off = true
+  return warning(
+    `The conversation is no longer compacted in this run: ${why}. It goes on while it fits; then it can be resumed after sous compact`,
+  )
+}
+
+function warning(message: string): EventBody & { type: "notice" } {
+  return { type: "notice", level: "warning", message }
+}

@@ -1,0 +1,108 @@
+/**
+ * What context sources tell while a conversation is at work: reminders behind results, the scene after a compaction.
+ *
+ * Invariant: a reminder is told once for each key as long as it stands in the conversation; a source that fails or hangs
+ * is left out with a warning.
+ */
+import { within } from "../patience.ts"
+import type { ContextMoment, ContextSource, Reminder } from "../plugin.ts"
+import type { AgentScope } from "../scope.ts"
+import { askSource, type ContextScope, contextStart } from "./assemble.ts"
+import type { Conversation } from "./conversation.ts"
+import type { Pin } from "./history.ts"
+
+/** How long a source may take, ms. */
+const PATIENCE_MS = 10_000
+/** The notes in which touched files are kept, the newest last. */
+const FILES = "touched files"
+/** How many of them a strategy is told. */
+const MOST_FILES = 100
+
+/** The reminders that are due, to be appended behind results; `pins` count from 0. They count as told. */
+export async function takeReminders(
+  scope: AgentScope,
+  conversation: Conversation,
+): Promise<{ texts: string[]; pins: Pin[] }> {
+  const sources = scope.engine.registry.context.filter(({ remind }) => remind !== undefined)
+  const touched = scope.touched.splice(0)
+  noteFiles(conversation, touched)
+  if (sources.length === 0) return { texts: [], pins: [] }
+  const moment = momentOf(scope, conversation, touched)
+  const asked = await Promise.all(
+    sources.map(async (source) => {
+      const told = await ask(scope, source, () => source.remind?.(moment(source)))
+      return (told ?? []).map((reminder) => ({ ...reminder, source: source.name }))
+    }),
+  )
+  const due = asked.flat().filter(isReminder).filter(unlessTold(conversation))
+  if (due.length > 0)
+    conversation.tell(
+      due.map(({ source, key, pinned }) => ({ key: `${source} ${key}`, ...(pinned ? { pinned } : {}) })),
+    )
+  return {
+    texts: due.map(({ text }) => text),
+    pins: due.flatMap(({ pinned, source, key }, block) => (pinned ? [{ block, source: `${source} ${key}` }] : [])),
+  }
+}
+
+/** What the sources say about what is at work, in their order. */
+export async function collectScene(scope: ContextScope, conversation: Conversation): Promise<string[]> {
+  const moment = momentOf(scope, conversation, [])
+  const sources = scope.engine.registry.context.filter(({ scene }) => scene !== undefined)
+  const texts = await Promise.all(sources.map((source) => ask(scope, source, () => source.scene?.(moment(source)))))
+  return texts.flat().filter((text): text is string => typeof text === "string" && text !== "")
+}
+
+/** Files that calls have touched, absolute, the newest last. */
+export function touchedFiles({ notes }: Pick<Conversation, "notes">): { read: string[]; changed: string[] } {
+  const entries = notes<"read" | "write">(FILES).entries()
+  const of = (wanted: string) =>
+    entries.flatMap(([path, access]) => (access === wanted ? [path] : [])).slice(-MOST_FILES)
+  return { read: of("read"), changed: of("write") }
+}
+
+function noteFiles({ notes }: Conversation, touched: ContextMoment["touched"]): void {
+  const files = notes<"read" | "write">(FILES)
+  for (const { path, access } of touched) {
+    const before = files.get(path)
+    if (before === undefined || (before === "read" && access === "write")) files.set(path, access)
+  }
+}
+
+function momentOf(scope: ContextScope, conversation: Conversation, touched: ContextMoment["touched"]) {
+  const start = contextStart(scope)
+  return (source: ContextSource): ContextMoment => ({
+    ...start,
+    touched,
+    turn: conversation.turns,
+    told: (key) => conversation.told(`${source.name} ${key}`),
+    notes: conversation.notes,
+  })
+}
+
+async function ask<T>(
+  scope: ContextScope,
+  source: Parameters<typeof askSource>[1],
+  work: () => Promise<T | undefined> | T | undefined,
+): Promise<T | undefined> {
+  return await askSource(
+    scope,
+    source,
+    async () => await within(PATIENCE_MS, `the context source ${source.name}`, work),
+  )
+}
+
+function isReminder(reminder: Reminder & { source: string }): boolean {
+  return typeof reminder.key === "string" && typeof reminder.text === "string" && reminder.text !== ""
+}
+
+/** Also one that two calls of the same turn brought about is told once. */
+function unlessTold(conversation: Conversation) {
+  const seen = new Set<string>()
+  return ({ source, key }: Reminder & { source: string }): boolean => {
+    const name = `${source} ${key}`
+    const isNew = !seen.has(name) && !conversation.told(name)
+    seen.add(name)
+    return isNew
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Where a conversation can be cut, and what a person said in it.
+ *
+ * Invariant: a round begins with an answer of the model, so that a cut before it parts no tool_use from its result.
+ */
+import type { CompactionRequest, MessageParam } from "sous"
+
+/** The first message of the longest end that holds at most `tokens` and begins with a round; `messages.length`: none does. */
+export function endWithin({ messages, sizes }: Pick<CompactionRequest, "messages" | "sizes">, tokens: number): number {
+  let from = messages.length
+  let sum = 0
+  for (let index = messages.length - 1; index > 0; index--) {
+    sum += sizes[index]!
+    if (sum > tokens) break
+    if (messages[index]!.role === "assistant") from = index
+  }
+  return from
+}
+
+/** Where the last round begins; `messages.length` when there is none. */
+export function lastRound(messages: readonly MessageParam[]): number {
+  const found = messages.findLastIndex(({ role }, index) => index > 0 && role === "assistant")
+  return found < 0 ? messages.length : found
+}
+
+/** What a person said before a message, the first words and the last ones, at most `chars` characters. */
+export function saidBefore({ said }: Pick<CompactionRequest, "said">, index: number, chars: number): string[] {
+  const words = [...new Set(said.filter(({ message }) => message < index).map(({ text }) => text))]
+  const chosen: string[] = []
+  let left = chars
+  // The first says what all of it is for; of the others the last ones count.
+  for (const text of words.length > 1 ? [words[0]!, ...words.slice(1).reverse()] : words) {
+    const clipped = text.length > 4000 ? `${text.slice(0, 4000)} […]` : text
+    if (clipped.length > left) break
+    left -= clipped.length
+    chosen.push(clipped)
+  }
+  return words.filter((text) => chosen.some((kept) => kept === text || kept === `${text.slice(0, 4000)} […]`))
+}
+
+/** So many files of each kind are named. */
+const MOST_FILES = 50
+
+/** One line for each kind of files that calls have touched, without those that a text names already. */
+export function fileLines({ files }: Pick<CompactionRequest, "files">, text = ""): string[] {
+  const line = (title: string, paths: readonly string[]) => {
+    const untold = paths.filter((path) => !text.includes(path)).slice(-MOST_FILES)
+    return untold.length === 0 ? [] : [`${title}: ${untold.join(", ")}`]
+  }
+  return [...line("Files changed", files.changed), ...line("Files read", files.read)]
+}

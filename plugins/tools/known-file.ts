@@ -1,0 +1,137 @@
+/**
+ * The ledger of an agent → what it is told of its files: those that somebody else changed, and, after a compaction, those
+ * at work as they are now.
+ *
+ * Invariant: a rule that keeps a file from being read keeps it out of both; a turn looks at a bounded number of files; a
+ * file that was only touched has not changed.
+ */
+import { lstat } from "node:fs/promises"
+import { sep } from "node:path"
+import type { ContextMoment, Reminder } from "sous"
+import { readWhole, stampOf, withFile } from "./file.ts"
+import { KEPT_BYTES, keptContent } from "./known-content.ts"
+import { isSame, ledgerOf, noteShown, type Seen, type Stamp } from "./ledger.ts"
+import { readPage } from "./page.ts"
+import { Refused } from "./refusal.ts"
+
+/** Files that are looked at after each turn: those read or changed last. */
+const WATCHED_FILES = 20
+/** A file beyond this, bytes, is not read again to see whether it was only touched. */
+const COMPARED_BYTES = 4_000_000
+const SCENE_FILES = 5
+/** Characters of the whole scene: 50,000 tokens. */
+const SCENE_CHARS = 200_000
+
+/** Reminders of the files that were changed or removed by somebody else. */
+export async function findChanges(moment: ContextMoment): Promise<Reminder[]> {
+  const told: Reminder[] = []
+  for (const file of newest(moment, WATCHED_FILES).reverse()) {
+    moment.signal.throwIfAborted()
+    const reminder = await changeOf(file, moment)
+    if (reminder !== undefined) told.push(reminder)
+  }
+  return told
+}
+
+/** The files at work, a text for each, the one worked on last first. */
+export async function showFiles(moment: ContextMoment): Promise<string[]> {
+  const shown: string[] = []
+  let left = SCENE_CHARS
+  for (const file of newest(moment, SCENE_FILES)) {
+    moment.signal.throwIfAborted()
+    const text = left > 0 ? await showFile(file, moment, left) : undefined
+    if (text === undefined || text.length > left) continue
+    shown.push(text)
+    left -= text.length
+  }
+  return shown
+}
+
+interface KnownFile {
+  real: string
+  seen: Seen
+}
+
+/** The newest first. */
+function newest({ notes, mayRead }: ContextMoment, most: number): KnownFile[] {
+  const known = ledgerOf({ notes })
+    .entries()
+    .slice(-most)
+    .map(([real, seen]) => ({ real, seen }))
+  return known.filter(({ real }) => mayRead(real)).reverse()
+}
+
+async function changeOf(file: KnownFile, moment: ContextMoment): Promise<Reminder | undefined> {
+  const { real, seen } = file
+  const stats = await lstat(real).catch(() => undefined)
+  if (stats === undefined) {
+    return remindOf(`gone ${real} ${seen.mtimeMs}`, `"${real}", which you know, is no longer there.`)
+  }
+  if (stats.size === seen.size && stats.mtimeMs === seen.mtimeMs) return undefined
+  const key = `changed ${real} ${stats.size} ${stats.mtimeMs}`
+  if (moment.told(key) || untouched.has(idOf(file, stats))) return undefined
+  const now = stats.size > COMPARED_BYTES ? undefined : await contentOf(real)
+  if (now !== undefined && isSame(seen, now.stamp)) return noteUntouched(file, stats)
+  const change = now && (await smallChange(file, now.bytes, moment))
+  const sentence = `"${real}" has changed on disk since you last saw it.`
+  if (change === undefined) return remindOf(key, `${sentence} Read it again before you rely on it.`)
+  noteShown(moment, real, { stamp: now!.stamp, after: change.after })
+  return remindOf(key, `${sentence} This is all that changed:\n${change.text}`)
+}
+
+function remindOf(key: string, words: string): Reminder {
+  return { key, text: `<system-reminder>\n${words}\n</system-reminder>` }
+}
+
+/** Only in the folders of the work: elsewhere somebody was asked about what was there then. */
+async function smallChange({ real, seen }: KnownFile, now: Buffer, { roots }: ContextMoment) {
+  const before = isBelow(real, roots) ? keptContent(seen.hash) : undefined
+  if (before === undefined || now.length > KEPT_BYTES) return undefined
+  return (await import("./known-change.ts")).findChange(before, now)
+}
+
+function isBelow(real: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => real.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
+}
+
+async function contentOf(real: string): Promise<{ bytes: Buffer; stamp: Stamp } | undefined> {
+  return await opened(real, async (file) => {
+    const bytes = await readWhole(file, COMPARED_BYTES)
+    return { bytes, stamp: stampOf(file.stats, bytes) }
+  })
+}
+
+/** Files that were only touched, by path, size, time and content; so none is read twice for one touch. */
+const untouched = new Set<string>()
+const MOST_UNTOUCHED = 1000
+
+function noteUntouched(file: KnownFile, stats: Stamp): undefined {
+  if (untouched.size >= MOST_UNTOUCHED) untouched.clear()
+  untouched.add(idOf(file, stats))
+}
+
+function idOf({ real, seen }: KnownFile, { size, mtimeMs }: Stamp): string {
+  return `${size} ${mtimeMs} ${seen.hash} ${real}`
+}
+
+/** The part of a file that was looked at last, from its disk. Undefined for what is no text, or no longer there. */
+async function showFile({ real, seen }: KnownFile, { signal, roots }: ContextMoment, chars: number) {
+  if (real.endsWith(".ipynb") || !isBelow(real, roots)) return undefined
+  return await opened(real, async (file) => {
+    const request = { offset: seen.from, chars, signal }
+    const page = await readPage(file, request)
+    const start = page.last < page.first ? await readPage(file, { ...request, offset: 1 }) : page
+    return `<file path=${JSON.stringify(real)}>\nA file that you worked on last, as it is now:\n${start.text.trimEnd()}\n</file>`
+  })
+}
+
+/** Undefined where a tool would be refused: the path is no plain file now, or leads elsewhere. */
+async function opened<T>(real: string, use: Parameters<typeof withFile<T>>[2]): Promise<T | undefined> {
+  try {
+    // As if judged: nothing on the way is followed.
+    return await withFile(real, { cwd: "/", judged: new Map([[real, { lexical: real, real }]]) }, use)
+  } catch (error) {
+    if (error instanceof Refused || (error as NodeJS.ErrnoException).code !== undefined) return undefined
+    throw error
+  }
+}
