@@ -7,10 +7,12 @@
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { measureAssembling } from "./assemble.mjs"
 import { measureGrowth, measureMemory, measureRound } from "./figures.mjs"
 import { measureHook } from "./hook.mjs"
 import { createWorkplace } from "./peers.mjs"
 import { measurePermission } from "./permission.mjs"
+import { measurePlateau } from "./plateau.mjs"
 import { measurePlugins } from "./plugins.mjs"
 import { startServer } from "./process.mjs"
 import { createSamples } from "./samples.mjs"
@@ -50,6 +52,7 @@ try {
     await measureHook(place, samples)
     await measurePermission(place, samples)
     await measurePlugins(place, samples)
+    await measureAssembling(place, samples)
     process.stderr.write(`round ${round} of ${flags.runs}\n`)
   }
   await measureMemory(place, samples)
@@ -58,6 +61,7 @@ try {
     if (place.wants("growth") || place.wants("memory-long"))
       process.stderr.write(`growth ${round} of ${flags["growth-runs"]}\n`)
   }
+  await measurePlateau(place, samples)
 } finally {
   server.close()
   workplace.remove()

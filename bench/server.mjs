@@ -6,8 +6,9 @@
 import { createModelServer } from "../dist/testing.js"
 import { clock } from "./clock.mjs"
 
-let script = { turns: 1, parallel: 0, files: [], tool: "", key: "" }
+let script = { turns: 1, parallel: 0, files: [], tool: "", key: "", output: 0 }
 let kept = {}
+let calls = 0
 
 // The server counts from its own start; `begun` is that moment on the shared clock.
 const begun = clock()
@@ -18,6 +19,7 @@ process.on("message", (message) => {
   if (message.script !== undefined) {
     script = message.script
     kept = {}
+    calls = 0
     server.requests.length = 0
     server.use(answer)
     process.send({ ready: true })
@@ -33,11 +35,31 @@ function timed({ at, doneAt, headers }) {
 
 /** The turn for a request: a read of the next file, or of several at once, and in the end a text. */
 function answer(body, request) {
+  if (script.output > 0) return answerLong(body)
   if (request === 1) kept.first = body
   if (request < script.turns) return { content: uses(request), usage: { input_tokens: 10, output_tokens: 20 } }
   kept.last = body
   return { text: "FINAL", usage: { input_tokens: 10, output_tokens: 20 } }
 }
+
+/** A command that prints much, again and again; what a conversation is summed up with when that is asked for. */
+function answerLong({ messages }) {
+  // As many tokens as a model would count for so many bytes.
+  const usage = {
+    input_tokens: Math.ceil(Number(server.requests.at(-1).headers["content-length"]) / 3.6),
+    output_tokens: 60,
+  }
+  const last = messages.at(-1).content
+  if (typeof last !== "string" && /^## Goal$/m.test(last.at(-1).text ?? "")) return { text: SUMMARY, usage }
+  if (calls === script.turns) return { text: "FINAL", usage }
+  calls++
+  const command = `echo ${calls}; yes 'line of text that a command prints' | head -c ${script.output}`
+  return { content: [{ type: "tool_use", id: `toolu_${calls}`, name: "Bash", input: { command } }], usage }
+}
+
+const SUMMARY = ["Goal", "Constraints", "Files", "Decisions", "Errors", "Open tasks", "Next step"]
+  .map((name) => `**${name}** none so far`)
+  .join("\n")
 
 function uses(request) {
   return Array.from({ length: script.parallel || 1 }, (_, i) => ({

@@ -27,6 +27,12 @@ export const ROWS = [
   { figure: "explain", label: "a line of explain --batch, µs", bar: 100, first: 100 },
   { figure: "memory", label: "memory at 50 turns, MiB", bar: 110, first: 110 },
   { figure: "memory-long", label: "memory of a long run, MiB", beyond: "memory", bar: 60 },
+  { figure: "plateau", label: "memory late, 50 KB a turn, MiB", beyond: "plateau-early", bar: 60, first: 60 },
+  { figure: "plateau-early", label: "the same early, MiB" },
+  { figure: "plateau-requests", label: "requests of that run" },
+  { figure: "plateau-largest", label: "the largest of them, KiB" },
+  { figure: "assemble", label: "one more message, behind 10,000 ÷ behind 100", bar: 1.2, first: 1.5 },
+  { figure: "assemble-many", label: "the same behind 10,000, µs" },
   { figure: "request-bytes", label: "system + tools, bytes", bar: 8000 },
 ]
 
@@ -38,6 +44,10 @@ const BESIDE = {
   "hook-child": "hook",
   "plugins-none": "plugins",
   "decide-new": "decide",
+  "plateau-early": "plateau",
+  "plateau-requests": "plateau",
+  "plateau-largest": "plateau",
+  "assemble-many": "assemble",
 }
 
 /** The table as text, ending in a newline; only the figures that were asked for. */

@@ -17,7 +17,7 @@ import { createOutputShape, createSubmitTool, type OutputShape } from "./output.
 import { offeredTools, planReminder, withoutPlanExit } from "./plan-mode.ts"
 import { registerHooks } from "./registry.ts"
 import { type AgentScope, createScope, hookSource } from "./scope.ts"
-import { createTranscript } from "./session/transcript.ts"
+import { createTranscript, type Transcript } from "./session/transcript.ts"
 import { type LoopStop, STOPS } from "./stop.ts"
 import type { Tool } from "./tool.ts"
 
@@ -32,7 +32,7 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
       ? createSubmitTool(shape, (value) => (submitted = { value }))
       : undefined
   const scope = scopeFor(engine, setup, submit)
-  const { transcript, history } = openTranscript(scope, model)
+  const { transcript, history } = openTranscript(scope, { model, prompt: setup.step.prompt })
   scope.record = transcript.append
   const conversation = createConversation(frameFor(setup, { scope, model, shape, history }), transcript, {
     history,
@@ -40,6 +40,8 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
     onBreak: (told) => engine.emit({ type: "cache_break", ...told }, scope.agent),
   })
   scope.notes = conversation.notes
+  if (history.model !== undefined && history.model !== model.id) conversation.forgetThinking()
+  if (setup.parent === undefined) scope.turn = () => conversation.turns
   const finish = (tools: AgentScope["tools"]) => toolsFor(setup, tools, submit)
   const plugins = followPlugins({ engine, scope, conversation, entries: setup.step.tools, finish })
   let reason = "fault"
@@ -58,11 +60,14 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
     if (setup.identity.depth === 0) await engine.hooks.observe("SessionEnd", { reason }, hookSource(scope))
     scope.record = undefined
     plugins.release()
-    await transcript.close()
+    await closeTranscript(scope, { transcript, turns: conversation.turns })
   }
 }
 
-function openTranscript(scope: AgentScope, model: Model) {
+/** Characters of a prompt that a list of sessions shows. */
+const FIRST_WORDS = 200
+
+function openTranscript(scope: AgentScope, { model, prompt }: { model: Model; prompt: string }) {
   const { engine, agent } = scope
   const session = agent.depth === 0 ? engine.session : undefined
   const history = createHistory()
@@ -71,8 +76,17 @@ function openTranscript(scope: AgentScope, model: Model) {
   const after = last && { uuid: last.uuid, size: session!.size }
   const meta = { agent, model: model.id, cwd: scope.cwd }
   const transcript = createTranscript(scope.transcriptPath, meta, { clock: engine.clock, ...(after ? { after } : {}) })
-  if (session) transcript.append("run", { run: engine.runId, folder: engine.folder })
+  const words = prompt.slice(0, FIRST_WORDS)
+  if (session) transcript.append("run", { run: engine.runId, folder: engine.folder, words })
   return { transcript, history }
+}
+
+async function closeTranscript(
+  { engine, agent }: AgentScope,
+  { transcript, turns }: { transcript: Transcript; turns: number },
+): Promise<void> {
+  if (agent.depth === 0 && engine.session) transcript.append("ended", { turns })
+  await transcript.close()
 }
 
 function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
@@ -151,7 +165,8 @@ async function openConversation(
   }
   const reminder = planReminder(scope)
   const added = reminder === undefined ? injected : [...injected, reminder]
-  const { content, pins } = isNew ? await assembleOpening(scope) : { content: [], pins: [] }
+  const isOpened = !isNew && !(scope.agent.depth === 0 && scope.engine.session?.needsOpening)
+  const { content, pins } = isOpened ? { content: [], pins: [] } : await assembleOpening(scope)
   const text = (text: string) => ({ type: "text" as const, text })
   const words = prompt === "" ? [] : [text(prompt)]
   conversation.append("user", [...content, ...words, ...added.map(text)], {

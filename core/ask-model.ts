@@ -4,20 +4,23 @@
  *
  * Invariant: it runs no tools and leaves nothing in the conversation; an answer that did not arrive whole is none.
  */
-import type { MessageParam, StopReason, Usage } from "./message.ts"
-import { honoursSchema, limitsOf, type Model, type ModelRequest } from "./model.ts"
-import type { CompactionQuestion } from "./plugin.ts"
+import type { Engine } from "./engine.ts"
+import type { StopReason, Usage } from "./message.ts"
+import { honoursSchema, type Model, type ModelRequest } from "./model.ts"
 import { costOf, type Reservation } from "./recipe/spend.ts"
 import type { SafetyQuestion } from "./safety.ts"
 import type { AgentScope } from "./scope.ts"
 import { type Progress, readAnswer } from "./stream.ts"
+
+/** What of an agent is needed to ask for it. */
+export type AskingScope = Pick<AgentScope, "agent" | "spend"> & { engine: Pick<Engine, "emit" | "openModel"> }
 
 /** Output tokens that the answer may have: a answer and a sentence, and some thought of models that think. */
 const MAX_OUTPUT = 1024
 
 /** Asks. Throws what the model throws, and when the budget is spent or the answer has no end. */
 export async function askModel(
-  scope: AgentScope,
+  scope: AskingScope,
   id: string,
   question: SafetyQuestion & { signal: AbortSignal },
 ): Promise<string> {
@@ -27,30 +30,17 @@ export async function askModel(
   return await send(scope, { model, request, signal: question.signal })
 }
 
-/** Output tokens of an answer that sums a conversation up. */
-const SUMMARY_OUTPUT = 20_000
-
-/**
- * Asks behind a conversation, so that the prompt's cache serves the question too. Throws like `askModel`.
- * `question.messages` stand in the place of the conversation's own.
- */
+/** Asks with a conversation's own system text and tools, so that the prompt's cache serves it too. Throws like `askModel`. */
 export async function askBehind(
-  scope: AgentScope,
+  scope: AskingScope,
   model: Model,
-  { conversation, question }: { conversation: ModelRequest; question: CompactionQuestion },
+  { system, tools, messages, maxTokens }: ModelRequest,
   signal: AbortSignal,
 ): Promise<string> {
-  const asked = question.model === undefined ? model : await scope.engine.openModel(question.model)
-  const { contextWindow, maxOutput } = await limitsOf(asked)
-  const messages = question.messages ?? conversation.messages
-  const last: MessageParam = { role: "user", content: [{ type: "text", text: question.text }] }
-  const maxTokens = Math.min(question.maxTokens ?? SUMMARY_OUTPUT, maxOutput, Math.ceil(contextWindow * 0.1))
-  const { system, tools } = conversation
-  const request = { system, tools, messages: [...messages, last], cacheLast: true, maxTokens }
-  return await send(scope, { model: asked, request, signal })
+  return await send(scope, { model, request: { system, tools, messages, cacheLast: true, maxTokens }, signal })
 }
 
-async function send(scope: AgentScope, { model, request, signal }: Omit<Sent, "reservation">): Promise<string> {
+async function send(scope: AskingScope, { model, request, signal }: Omit<Sent, "reservation">): Promise<string> {
   const reservation = await scope.spend.reserve({
     inputTokens: () => Buffer.byteLength(JSON.stringify(request)),
     maxOutput: request.maxTokens,
@@ -80,7 +70,7 @@ interface Sent {
   signal: AbortSignal
 }
 
-async function receive(scope: AgentScope, { model, request, reservation, signal }: Sent): Promise<string> {
+async function receive(scope: AskingScope, { model, request, reservation, signal }: Sent): Promise<string> {
   const progress: Progress = { begun: false, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }
   try {
     const answering = readAnswer(model.stream(request, { signal }), progress, () => {})

@@ -5,6 +5,7 @@
  */
 import type { Loop, LoopState } from "./loop-state.ts"
 import { limitsOf, type Model } from "./model.ts"
+import type { CompactionRequest } from "./plugin.ts"
 import type { CompactOptions } from "./tool.ts"
 
 /** All in tokens. */
@@ -23,7 +24,7 @@ export interface Room {
 const RESERVE = { tokens: 20_000, share: 0.1 }
 const BUFFER = { tokens: 13_000, share: 0.065 }
 /** What is left of the limit after a compaction, so that the next one is some turns away. */
-const AFTER = 0.5
+const AFTER = 0.7
 
 /** The settings of compaction for one loop: those of its step or agent beat those of the run. */
 export function compactingOptions({ scope, compact }: Loop): CompactOptions {
@@ -39,6 +40,14 @@ export async function roomFor(
   const limit = threshold === undefined ? window - reserveOf(window, maxTokens) : Math.floor(window * threshold)
   const budget = Math.floor(limit * AFTER)
   return { model, window, limit, budget, keep: keep ?? Math.min(20_000, Math.floor(window / 10)) }
+}
+
+/**
+ * Tokens at the end of a conversation that should stay: never more than half of what it may hold, and where a person asks
+ * for a shorter one never more than a quarter of what it has.
+ */
+export function keepOf({ keep, budget }: Room, trigger: CompactionRequest["trigger"], tokens: number): number {
+  return Math.floor(Math.min(keep, trigger === "manual" ? tokens / 4 : budget / 2))
 }
 
 /** Tokens of a window that are kept free. */

@@ -4,8 +4,8 @@
  * Invariant: every way to shorten is bounded; what cannot be shortened stops the run only once it does not fit, and
  * nothing is sent that is known not to fit.
  */
-import { askBehind } from "./ask-model.ts"
-import { compactingOptions, type Room, roomFor } from "./compact-room.ts"
+import { createAsk } from "./compact-ask.ts"
+import { compactingOptions, keepOf, type Room, roomFor } from "./compact-room.ts"
 import { assembleOpening } from "./context/assemble.ts"
 import { type Asked, shorten } from "./context/compact.ts"
 import { collectScene, touchedFiles } from "./context/remind.ts"
@@ -27,8 +27,8 @@ export interface Compacting {
   off: boolean
   /** A person has asked for it; the text: what matters most. */
   asked?: string
-  /** Strategies that take notes beside the loop. */
-  following?: Promise<void>
+  /** Ends what strategies do beside the loop. */
+  unfollow?: () => void
 }
 
 /** Failures in a row, and refills in a row, after which it is given up for the run. */
@@ -107,27 +107,7 @@ export async function* shortenForModel(
   return exhausted(`The conversation is too long for the model and could not be shortened: ${failed}`)
 }
 
-/** Lets strategies that take notes look at the conversation: beside the loop, one at a time, never waited for. */
-export function followStrategies(loop: Loop, state: LoopState): void {
-  const { compacting, scope, conversation } = loop
-  const strategies = scope.engine.registry.compaction.filter(({ follow }) => follow !== undefined)
-  if (strategies.length === 0 || compacting.following !== undefined) return
-  const view = { messages: structuredClone(conversation.messages), sizes: conversation.sizes() }
-  compacting.following = (async () => {
-    const room = await roomFor(state, compactingOptions(loop))
-    const request: CompactionRequest = {
-      ...{ ...view, said: [], tokens: conversation.inputTokens(), budget: room.budget, signal: scope.signal },
-      ...askedOf(loop, room, { trigger: "auto" }),
-    }
-    for (const strategy of strategies) await strategy.follow?.(request)
-  })()
-    .catch((error: Error) => {
-      if (!scope.signal.aborted)
-        scope.engine.emit(warning(`Notes for a compaction failed: ${error.message}`), scope.agent)
-    })
-    .finally(() => delete compacting.following)
-}
-
+/** Why and how it is to be shortened. */
 interface Attempt {
   trigger: Trigger
   focus?: string
@@ -195,14 +175,15 @@ function viewOf({ conversation }: Loop, { budget, window }: Room, { excessTokens
   return { messages, marks, sizes: conversation.sizes(), sizeOf, tokens, budget: Math.floor(most) }
 }
 
-function askedOf(loop: Loop, room: Room, { trigger, focus, excessTokens }: Attempt): Asked {
+/** What strategies are asked, beside the conversation. */
+export function askedOf(loop: Loop, room: Room, { trigger, focus, excessTokens }: Attempt): Asked {
   const { scope, conversation } = loop
   return {
     trigger,
-    keep: room.keep,
+    keep: keepOf(room, trigger, conversation.inputTokens()),
     files: touchedFiles(conversation),
     notes: conversation.notes,
-    ask: (question) => askBehind(scope, room.model, { conversation: conversation.request(0), question }, scope.signal),
+    ask: createAsk(scope, room.model, conversation),
     ...(excessTokens === undefined ? {} : { excessTokens }),
     ...(focus === undefined ? {} : { focus }),
   }

@@ -6,9 +6,10 @@
  * Trail: 2 of 6, from loop.ts, next permission/decide.ts.
  */
 
-import { join } from "node:path"
+import { join, sep } from "node:path"
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
 import { suggest } from "./error.ts"
+import { keepFiles } from "./keep-files.ts"
 import { untilAborted } from "./patience.ts"
 import { createReadGuard } from "./permission/read-guard.ts"
 import { createWebRules } from "./permission/web.ts"
@@ -28,7 +29,7 @@ export interface Early {
 }
 
 /**
- * Runs one tool_use: find → check → decide, ask, PreToolUse → execute → PostToolUse → settle. `early`: the first two
+ * Runs one tool_use: find → check → decide, ask, PreToolUse → keep files → execute → PostToolUse → settle. `early`: the first two
  * steps of it, done for this very call by `findEarly`.
  */
 export async function callTool(scope: AgentScope, use: ToolUse, early?: Early): Promise<Called> {
@@ -42,7 +43,7 @@ export async function callTool(scope: AgentScope, use: ToolUse, early?: Early): 
     const permitted = await permitCall(scope, tool, { ...use, input: checked }, early?.judged)
     const executed = await execute(scope, tool, { ...use, input: permitted.input }, permitted)
     const settled = await settle(scope, tool, use, executed)
-    if (!settled.isError) noteTouched(scope, permitted)
+    if (!settled.isError) noteTouched(scope, tool, permitted)
     if (tool.role === "exitPlan" && !settled.isError) leavePlanMode(scope, permitted.modeAfterPlan)
     called = await afterUse(scope, { ...use, input: permitted.input }, settled, permitted.injected)
   } catch (error) {
@@ -113,6 +114,7 @@ const ABORT_GRACE_MS = 4000
 
 async function execute(scope: AgentScope, tool: Tool, use: ToolUse, permitted: Permitted): Promise<Executed> {
   if (scope.signal.aborted) throw new Refusal(interruptedText("before"), "cancelled")
+  const kept = await keepFiles(scope, tool, use.id, permitted)
   const patience = untilAborted(scope.signal, { graceMs: ABORT_GRACE_MS })
   try {
     const running = consume(tool.execute(use.input, createToolContext(scope, use, permitted)), scope, use)
@@ -123,6 +125,7 @@ async function execute(scope: AgentScope, tool: Tool, use: ToolUse, permitted: P
     return { output: { content: `${use.name} failed: ${reason}`, isError: true }, threw: reason }
   } finally {
     patience.forget()
+    await kept()
   }
 }
 
@@ -141,11 +144,13 @@ async function consume(
   return output
 }
 
-/** Notes which files a call has read or changed, for what is told about them. */
-function noteTouched({ touched }: AgentScope, { call, paths }: Permitted): void {
+/** Notes which files a call has read or changed, for what is told about them: no search has read a file, no result is one. */
+function noteTouched({ touched, engine }: AgentScope, tool: Tool, { call, paths }: Permitted): void {
+  if (tool.skipsDenied) return
   for (const target of call.targets) {
     const path = target.kind === "path" ? paths.get(target.path)?.real : undefined
-    if (target.kind === "path" && path !== undefined) touched.push({ path, access: target.access })
+    if (target.kind !== "path" || path === undefined || path.startsWith(engine.folder + sep)) continue
+    touched.push({ path, access: target.access })
   }
 }
 

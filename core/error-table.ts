@@ -19,6 +19,13 @@ function quoted(name: string): string {
   return name.startsWith('"') ? name : `"${name}"`
 }
 
+/** The ids of the newest sessions, to choose from. */
+function newestOf(ids: readonly string[]): string {
+  return ids.length === 0
+    ? `start one with a prompt: there is none yet in this folder`
+    : `name one that "sous sessions" lists; the newest here: ${ids.join(", ")}`
+}
+
 type Entry<D> = (details: D) => { message: string; mend: string }
 function entry<D>(make: Entry<D>): Entry<D> {
   return make
@@ -27,8 +34,8 @@ function entry<D>(make: Entry<D>): Entry<D> {
 /**
  * Code → sentence and mend.
  *
- * Areas: AGENT BUDGET CLI EXPRESSION HOOK ISOLATION JOURNAL MODEL MODULE PACK PARAM PERMISSION PLUGIN RECIPE RUN SESSION
- * SETTINGS SH STEP TOOL TREE TRUST WORK.
+ * Areas: AGENT BUDGET CHECKPOINT CLI EXPRESSION HOOK ISOLATION JOURNAL COMPACTION MODEL MODULE PACK PARAM PERMISSION PLUGIN RECIPE
+ * REWIND RUN SESSION SETTINGS SH STEP TOOL TREE TRUST WORK.
  */
 export const ERRORS = {
   CLI_VALUE_INVALID: entry((d: { flag: string; value: string; wanted: string; mend?: string }) => ({
@@ -42,6 +49,10 @@ export const ERRORS = {
   CLI_FLAG_UNKNOWN: entry((d: { flag: string; known: string[]; help: string }) => ({
     message: `Unknown flag "${d.flag}"`,
     mend: nearestName(d.flag, d.known) === undefined ? `run "${d.help}" for all flags` : suggest(d.flag, d.known),
+  })),
+  CLI_FLAG_OF_PROMPT: entry((d: { flag: string }) => ({
+    message: `Flag "${d.flag}" goes on with the session of a prompt, and a recipe has none`,
+    mend: `leave it out, or write sous "PROMPT" ${d.flag}`,
   })),
   CLI_FLAGS_CONFLICT: entry((d: { one: string; other: string }) => ({
     message: `Cannot use ${d.one} together with ${d.other}`,
@@ -301,12 +312,88 @@ export const ERRORS = {
     mend: `name a transcript that exists and that you may read`,
   })),
   SESSION_CORRUPT: entry((d: { file: string; line: number }) => ({
-    message: `Cannot read the transcript "${d.file}": line ${d.line} is no entry, and it is not the last one`,
-    mend: `restore the file from a copy, or remove that line to go on without it`,
+    message: `Cannot read the transcript "${d.file}": line ${d.line}, which says what it is, is no entry`,
+    mend: `restore the file from a copy, or start a new session`,
   })),
   SESSION_VERSION_UNKNOWN: entry((d: { file: string; found: unknown; known: number }) => ({
     message: `Cannot read the transcript "${d.file}": its version is ${JSON.stringify(d.found)}, this program reads ${d.known}`,
     mend: `open it with the version of sous that wrote it`,
+  })),
+  CHECKPOINT_UNWRITABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot keep a file before it is changed, in "${d.file}": ${d.reason}`,
+    mend: `free space on its disk, or set XDG_STATE_HOME to a folder that is writable`,
+  })),
+  CHECKPOINT_LOG_BROKEN: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot read what a session changed from "${d.file}": ${d.reason}`,
+    mend: `restore the file from a copy, or move it away to go on without what was kept`,
+  })),
+  CHECKPOINT_CONTENT_BROKEN: entry((d: { path: string; hash: string; folder: string }) => ({
+    message: `Cannot put "${d.path}" back: its content ${d.hash.slice(0, 12)} in "${d.folder}" is missing or broken`,
+    mend: `restore that folder from a copy, or go back to another turn`,
+  })),
+  REWIND_TURN_UNKNOWN: entry((d: { turn: string; last: number; session: string }) => ({
+    message: `Cannot go back to turn ${d.turn}: session "${d.session}" has ${d.last === 1 ? "1 turn" : `${d.last} turns`}`,
+    mend: `name a turn from 0 to ${d.last}; "sous rewind" lists them`,
+  })),
+  REWIND_CHANGED_SINCE: entry((d: { files: readonly string[] }) => ({
+    message: `Cannot put back what was changed since by somebody else: ${d.files.map((file) => `"${file}"`).join(", ")}`,
+    mend: `look at the diff, then run it again with --force: what stands there now is kept for --undo`,
+  })),
+  REWIND_NOT_ASKED: entry((d: { session: string }) => ({
+    message: `Cannot ask whether to rewind session "${d.session}": this is no terminal`,
+    mend: `run it again with --yes to put back what is listed`,
+  })),
+  REWIND_PATH_ELSEWHERE: entry((d: { path: string; real: string }) => ({
+    message: `Cannot put "${d.path}" back: a link leads from there to "${d.real}" now`,
+    mend: `put the folder back where that link stands, then run it again`,
+  })),
+  REWIND_FAILED: entry((d: { path: string; reason: string }) => ({
+    message: `Cannot put "${d.path}" back: ${d.reason}`,
+    mend: `mend that and run it again: it goes on where it stopped`,
+  })),
+  REWIND_NOTHING_TO_UNDO: entry((d: { session: string }) => ({
+    message: `Cannot undo a rewind of session "${d.session}": there is none that stands`,
+    mend: `run "sous rewind ${d.session}" for its turns`,
+  })),
+  COMPACTION_UNKNOWN: entry((d: { name: string; mend: string }) => ({
+    message: `There is no compaction strategy "${d.name}"`,
+    mend: d.mend,
+  })),
+  SESSION_LOCKED: entry((d: { id: string; holder: string; lock: string }) => ({
+    message: `Session "${d.id}" is being written by ${d.holder}`,
+    mend: `wait until that has ended, or go on with a copy: --fork`,
+  })),
+  SESSION_UNKNOWN: entry((d: { id: string; newest: string[] }) => ({
+    message: `There is no session "${d.id}"`,
+    mend: newestOf(d.newest),
+  })),
+  SESSION_AMBIGUOUS: entry((d: { id: string; matches: string[] }) => ({
+    message: `Several sessions are meant by "${d.id}"`,
+    mend: `name one of them: ${d.matches.join(", ")}`,
+  })),
+  SESSION_NOT_NAMED: entry((d: { newest: string[] }) => ({
+    message: `Flag "--resume" names no session, and nobody can be asked at a terminal`,
+    mend: newestOf(d.newest),
+  })),
+  SESSION_NONE: entry((d: { folder: string }) => ({
+    message: `There is no session to continue in "${d.folder}"`,
+    mend: `leave --continue out, or go where the session was: "sous sessions" says where`,
+  })),
+  SESSION_ELSEWHERE: entry((d: { id: string; folder: string }) => ({
+    message: `Session "${d.id}" belongs to the folder "${d.folder}"`,
+    mend: `start in that folder, or go on with a copy here: --fork`,
+  })),
+  SESSION_REQUEST_INVALID: entry((d: { problem: string; mend: string }) => ({
+    message: `Cannot open a session: ${d.problem}`,
+    mend: d.mend,
+  })),
+  SESSION_FILE_FOREIGN: entry((d: { file: string }) => ({
+    message: `Cannot go on with "${d.file}": it is a transcript neither of sous nor of Claude Code`,
+    mend: `name a session file, or an id that "sous sessions" lists`,
+  })),
+  SESSION_UNDELETABLE: entry((d: { file: string; reason: string }) => ({
+    message: `Cannot delete "${d.file}": ${d.reason}`,
+    mend: `make its folder writable, or delete it by hand`,
   })),
   PLUGIN_LOAD_FAILED: entry((d: { file: string; reason: string }) => ({
     message: `Cannot load plugin "${d.file}": ${d.reason}`,

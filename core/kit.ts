@@ -17,6 +17,8 @@ import { agent } from "./recipe/declare.ts"
 import { recipe as build } from "./recipe/recipe.ts"
 import type { Registry } from "./registry.ts"
 import { openPlugins, type Reload, type Reloaded } from "./reload.ts"
+import type { CompactionTrial, TrialOptions } from "./run-compact-try.ts"
+import type { ContextOptions, WindowSurvey } from "./run-context.ts"
 import type { Explained, ExplainedCall } from "./run-explain.ts"
 import type { HookTrial, SamplePayload } from "./run-hook-test.ts"
 import type { RunPermissions } from "./run-permission.ts"
@@ -117,6 +119,10 @@ export interface Kit {
   explain(call: ExplainedCall, options?: RunOptions): Promise<Explained>
   /** The mode, rules and grants that a run with these options would start with. Throws PERMISSION_RULE_INVALID. */
   permissions(options?: RunOptions): Promise<RunPermissions>
+  /** What occupies the window of a new conversation, or of a stored one. Throws TOOL_UNKNOWN. */
+  context(options?: ContextOptions): Promise<WindowSurvey>
+  /** What a compaction strategy would make of a stored conversation; nothing of it is changed. Throws COMPACTION_UNKNOWN. */
+  tryCompaction(strategy: string, options: TrialOptions): Promise<CompactionTrial>
   /** Fires one event with a sample payload; its hooks run, and nothing else does. Throws HOOK_MATCHER_INVALID. */
   testHooks(event: HookEvent, payload: SamplePayload, options?: RunOptions): Promise<HookTrial>
   /** The tool of that name. */
@@ -195,6 +201,10 @@ export async function createKit(given: KitOptions): Promise<Kit> {
       await (await import("./run-explain.ts")).explainInKit(parts(), call, runOptions),
     permissions: async (runOptions = {}) =>
       await (await import("./run-permission.ts")).listPermissions(parts(), runOptions),
+    context: async (contextOptions = {}) =>
+      await (await import("./run-context.ts")).surveyContext(parts(), contextOptions),
+    tryCompaction: async (strategy, trialOptions) =>
+      await (await import("./run-compact-try.ts")).tryCompaction(parts(), strategy, trialOptions),
     testHooks: async (event, payload, runOptions = {}) =>
       await (await import("./run-hook-test.ts")).testHooks(parts(), event, payload, runOptions),
     tool: (name) => parts().registry.tools.get(name),

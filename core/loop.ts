@@ -7,7 +7,8 @@
  * Trail: 1 of 6, next dispatch.ts.
  */
 import { runCalls } from "./batch.ts"
-import { followStrategies, keepRoom } from "./compact.ts"
+import { keepRoom } from "./compact.ts"
+import { followStrategies } from "./compact-follow.ts"
 import type { EventBody } from "./event.ts"
 import {
   appendResults,
@@ -201,6 +202,7 @@ function goOnWith(loop: Loop, state: LoopState, { said, told }: Heard): LoopStat
 }
 
 async function finish(loop: Loop, state: LoopState, end: Exclude<Next, LoopState>): Promise<LoopResult> {
+  loop.compacting.unfollow?.()
   await loop.conversation.flush()
   const { usage, usd, priced } = loop.used
   return {

@@ -26,8 +26,9 @@ import type { Tool } from "./tool.ts"
 /** An input that may run, and the text that hooks add to the conversation. */
 export interface Permitted {
   input: unknown
-  /** What was judged, and the real paths of it. */
+  /** What was judged, what it was judged by, and the real paths of it. */
   call: PermissionCall
+  facts: PermissionFacts
   paths: PermissionFacts["paths"]
   injected: string[]
   /** For an approved plan: the mode that the person named to go on in. */
@@ -51,7 +52,7 @@ export async function permitCall(scope: AgentScope, tool: Tool, use: ToolUse, fi
       if (judged === undefined) continue
       scope.engine.breaker.allowed()
       const { call, facts } = judged
-      return { input, call, paths: facts.paths, injected, modeAfterPlan: passage.modeAfterPlan }
+      return { input, call, facts, paths: facts.paths, injected, modeAfterPlan: passage.modeAfterPlan }
     }
     throw new Refusal(`${use.name} was not run: its input was changed ${MOST_CHANGES} times`, "denied")
   } catch (error) {

@@ -31,7 +31,7 @@ export interface ModelsOptions extends Omit<RunOptions, "signal"> {
 /** The models of a run: which ones it uses, and the way to open each of them once. */
 export function modelsOf(
   kit: KitParts,
-  recipe: Recipe<any, any>,
+  recipe: Pick<Recipe<any, any>, "model">,
   options: ModelsOptions,
 ): Pick<Engine, "openModel" | "defaultModel" | "fallbackModel" | "autoModel"> {
   const { settings } = kit

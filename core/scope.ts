@@ -68,6 +68,8 @@ export interface AgentScope {
   readonly readRoots: readonly string[]
   /** Keeps a file as it is before a call changes it. */
   readonly checkpoint: CheckpointStore | undefined
+  /** The turn that its session is in, from 1; of a subagent, that of the agent which a person talks to. */
+  turn: () => number
   readonly denials: { tool: string; reason: string; decision?: Decision }[]
   readonly state: Map<symbol, unknown>
 }
@@ -128,6 +130,7 @@ export function createScope(engine: Engine, options: ScopeOptions): AgentScope {
     touched: [],
     readRoots: options.readRoots ?? options.parent?.readRoots ?? [],
     checkpoint: options.checkpoint ?? options.parent?.checkpoint,
+    turn: () => options.parent?.turn() ?? 0,
     denials: [],
     state: new Map(),
   }

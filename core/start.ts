@@ -118,7 +118,12 @@ function startedEvent(kit: KitParts, recipe: Recipe<any, any>, engine: Engine, w
     mode: engine.mode,
     tools: [...kit.registry.tools.keys()],
     plugins: kit.reports,
-    warnings: [...(kit.options.warnings ?? []), ...warnings, ...engine.rules.warnings],
+    warnings: [
+      ...(kit.options.warnings ?? []),
+      ...warnings,
+      ...engine.rules.warnings,
+      ...(engine.session?.warnings ?? []),
+    ],
     folder: engine.folder,
     ...(engine.session ? { session: { id: engine.session.id, resumed: engine.session.entries.length > 0 } } : {}),
   }
@@ -187,12 +192,13 @@ async function openWith(kit: KitParts, recipe: Recipe<any, any>, options: HeldOp
 }
 
 async function openSession(
-  { state, clock, options: { home } }: KitParts,
+  { state, clock, settings, options: { home } }: KitParts,
   engine: Engine,
   { request, cleanups }: { request: SessionRequest | undefined; cleanups: (() => void | Promise<void>)[] },
 ): Promise<void> {
   if (request === undefined) return
-  const session = await openRunSession({ state, cwd: engine.cwd, home, id: engine.runId, clock }, request)
+  const place = { state, cwd: engine.cwd, home, id: engine.runId, clock, claude: settings.compat.claude }
+  const session = await openRunSession(place, request)
   engine.session = session
   cleanups.push(session.close)
 }

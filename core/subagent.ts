@@ -55,6 +55,7 @@ async function runChild(
       prompt: request.prompt,
       ...(definition ? { system: definition.prompt } : setup.step.system ? { system: setup.step.system } : {}),
       ...(definition?.effort ? { effort: definition.effort } : {}),
+      ...(definition?.compact ? { compact: definition.compact } : {}),
       ...(maxTurns === undefined ? {} : { maxTurns }),
     },
     tools,

@@ -103,7 +103,11 @@ const BOTH = new Set(`$schema permissions hooks env model fallbackModel disableA
 const OWN_ONLY = [...OWN].filter((key) => !BOTH.has(key))
 
 function isForeign(key: string): boolean {
-  return key === "effortLevel" || FOREIGN_KEYS[key] !== undefined || FOREIGN_GUARDS[key] !== undefined
+  return (
+    /^(?:effortLevel|claudeMdExcludes)$/.test(key) ||
+    FOREIGN_KEYS[key] !== undefined ||
+    FOREIGN_GUARDS[key] !== undefined
+  )
 }
 
 function isSettings(keys: readonly string[]): boolean {

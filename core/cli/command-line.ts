@@ -7,6 +7,7 @@
 import type { Command } from "commander"
 import { nearestName, SousError } from "../error.ts"
 import { FLAGS, type Flag, type FlagValues, LIST_FLAGS, WITHOUT_LIST } from "../settings/flag.ts"
+import { SESSION_FLAG_NAMES } from "../settings/flag-session.ts"
 import { isRecipePath } from "../settings/recipe-file.ts"
 import { COMMANDS, type CommandName, type CommandValues } from "./command.ts"
 import type { CommandRow } from "./command-row.ts"
@@ -156,6 +157,7 @@ function refusalOf(error: { code: string; message: string }, argv: readonly stri
 }
 
 function unknownFlag(flag: string, command: CommandName, more: readonly string[] = []): SousError {
+  if (command === "run" && SESSION_FLAG_NAMES.includes(flag)) return new SousError("CLI_FLAG_OF_PROMPT", { flag })
   const known = [...more, ...flagsOf(command).map(({ notation }) => longFlag(notation))]
   const help = command === "prompt" ? "sous --help" : `sous ${command} --help`
   return new SousError("CLI_FLAG_UNKNOWN", { flag, known, help })
@@ -206,6 +208,7 @@ const EXCLUSIVE = [
   ["model", "replay"],
   ["record", "replay"],
   ["quiet", "verbose"],
+  ["continue", "resume"],
 ] as const satisfies [keyof FlagValues, keyof FlagValues][]
 
 function nameOfFlag({ notation }: Flag): string {

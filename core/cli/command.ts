@@ -4,7 +4,10 @@
  * Invariant: data only; a flag that stands in no row of a command is refused there.
  */
 import { FLAGS, type FlagValues } from "../settings/flag.ts"
+import { CONTEXT_COMMANDS } from "./command-context.ts"
+import { REWIND_COMMANDS } from "./command-rewind.ts"
 import { type CommandRow, json, settings } from "./command-row.ts"
+import { SESSION_COMMANDS } from "./command-session.ts"
 import { SETUP_COMMANDS } from "./command-setup.ts"
 
 /** What was given on a command line: flags of whatever runs an agent, and those of one command only. */
@@ -15,11 +18,18 @@ export interface CommandValues extends FlagValues {
   headless?: boolean
   tool?: string
   input?: string
+  try?: string
+  focus?: string
   payload?: string
   scope?: string
   yaml?: boolean
   user?: boolean
   yes?: boolean
+  days?: number
+  code?: boolean
+  conversation?: boolean
+  undo?: boolean
+  force?: boolean
   follow?: boolean
   inProcess?: boolean
   frozen?: boolean
@@ -42,6 +52,7 @@ export const COMMANDS = {
       'sous "explain what this project does"',
       'git diff | sous -p "write a commit message"',
       'sous -p "fix the typo in README.md" --allow-write=README.md --budget 0.50',
+      'sous "now the same for the tests" --continue',
       "sous run review --param base=main",
     ],
     flags: FLAGS.filter((flag) => flag.for !== "run"),
@@ -134,6 +145,9 @@ export const COMMANDS = {
     ],
     takes: { what: "word", least: 0, most: 2, example: "sous hooks list" },
   },
+  ...SESSION_COMMANDS,
+  ...CONTEXT_COMMANDS,
+  ...REWIND_COMMANDS,
   ...SETUP_COMMANDS,
   help: {
     args: "[command]",

@@ -63,6 +63,8 @@ export interface Asker {
   grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
   /** A question that takes a yes or a no; Enter is a no, and so is a person who is gone. */
   confirm(question: ConfirmQuestion, signal: AbortSignal): Promise<boolean>
+  /** One of up to nine choices, by its index; undefined: none. */
+  choose(question: { text: string; choices: readonly string[] }, signal: AbortSignal): Promise<number | undefined>
   /** Asks whether to go on in plan mode, after several denials. */
   offerPlanMode: NonNullable<RunOptions["offerPlanMode"]>
 }

@@ -14,7 +14,12 @@ const MOST_ANCESTORS = 64
 
 /** For commands that only a person may give. Throws CLI_INSIDE_RUN. */
 export function refuseInside(host: Pick<Host, "env">, command: string, proc = "/proc"): void {
-  if (host.env[MARK] !== undefined || isBelowRun(proc)) throw new SousError("CLI_INSIDE_RUN", { command })
+  if (isMarkedInside(host) || isBelowRun(proc)) throw new SousError("CLI_INSIDE_RUN", { command })
+}
+
+/** The short look: what a run has started says so, unless it took that out of its environment. */
+export function isMarkedInside(host: Pick<Host, "env">): boolean {
+  return host.env[MARK] !== undefined
 }
 
 /** Looks where the system tells of other processes (Linux); elsewhere the environment alone speaks. */

@@ -4,18 +4,22 @@
  * Invariant: a recipe gets what it asks for only where somebody granted it.
  */
 import { existsSync } from "node:fs"
+import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { RunEvent } from "../event.ts"
 import type { Kit, Run } from "../kit.ts"
 import { loadRecipe } from "../recipe/load.ts"
 import { describeParams, listParams, readParams } from "../recipe/param.ts"
+import { cleaningFile } from "../session/cleaning-file.ts"
+import type { SessionRequest } from "../session/session.ts"
+import { stateFolderFor } from "../session/store.ts"
 import { readObject } from "../settings/flag.ts"
 import { given } from "../settings/given.ts"
 import { findRecipe, type RecipeOrigin, rulesToGrant, unknownRecipe } from "../settings/recipe-file.ts"
 import type { Recipe } from "../step.ts"
 import { type CommandLine, pairsOfFlags } from "./command-line.ts"
 import type { Host } from "./host.ts"
-import { refuseInside } from "./inside.ts"
+import { isMarkedInside, refuseInside } from "./inside.ts"
 import { openSession, runOptions, type Session, withKit } from "./session.ts"
 
 /** `sous run RECIPE`. */
@@ -49,7 +53,33 @@ export async function prompt(line: CommandLine, host: Host): Promise<number> {
   const { system, appendSystemPrompt: appendSystem, tools, outputSchema } = line.values
   const output = outputSchema === undefined ? undefined : await readObject("--output-schema", outputSchema, session)
   const options = { ...runOptions(session), ...given({ system, appendSystem, tools, output }) }
-  return await withKit(session, (kit) => follow(session, (onEvent) => kit.prompt(text, { ...options, onEvent })))
+  const goesOn = await sessionOf(session)
+  const more = goesOn === undefined ? {} : { session: goesOn }
+  const code = await withKit(session, (kit) =>
+    follow(session, (onEvent) => kit.prompt(text, { ...options, ...more, onEvent })),
+  )
+  await cleanDaily(session)
+  return code
+}
+
+const DAY_MS = 86_400_000
+
+/** The look for old sessions, unless it was taken today, by this program or by one that started this one. */
+async function cleanDaily(session: Session): Promise<void> {
+  const { host, home } = session
+  if (host.signal.aborted || isMarkedInside(host)) return
+  const looked = await stat(cleaningFile(stateFolderFor(host.env, home))).catch(() => undefined)
+  if (looked !== undefined && Date.now() - looked.mtimeMs < DAY_MS) return
+  await (await import("./sessions-clean.ts")).cleanSessions(session)
+}
+
+/** The session to go on with; undefined: a new one. */
+async function sessionOf(session: Session): Promise<SessionRequest | undefined> {
+  const { continue: newest, resume, fork } = session.line.values
+  if (newest === undefined && resume === undefined && fork === undefined) return undefined
+  refuseInside(session.host, newest ? "--continue" : "--resume")
+  const id = resume === true ? await (await import("./choose-session.ts")).chooseSession(session) : resume
+  return given({ continue: newest, resume: id, fork })
 }
 
 /** Adds what is wrong with the hooks to the warnings. Throws HOOK_SCRIPT_MISSING. */
@@ -101,7 +131,10 @@ async function isGranted({ recipe, from }: Found, { asker, line, host }: Session
 }
 
 /** Follows a run to its end: shows it, prints its answer, says how it went. Returns the exit code. */
-async function follow(session: Session, start: (onEvent: (event: RunEvent) => void) => Run<unknown>): Promise<number> {
+export async function follow(
+  session: Session,
+  start: (onEvent: (event: RunEvent) => void) => Run<unknown>,
+): Promise<number> {
   const { line, host, loaded } = session
   const show = await host.openShow({ ...line.values, kind: line.command === "run" ? "run" : "prompt" })
   let isStarted = false

@@ -74,7 +74,7 @@ export async function fitMessage<R extends { content?: ToolResultContent; spille
 }
 
 /** The length to which the longest must be cut so that all fit; undefined when they fit as they are. */
-function fairShare(lengths: readonly number[], limit: number): number | undefined {
+export function fairShare(lengths: readonly number[], limit: number): number | undefined {
   let left = limit
   const ascending = [...lengths].sort((a, b) => a - b)
   for (const [i, length] of ascending.entries()) {

@@ -6,7 +6,7 @@
  */
 import type { ContentBlockParam, MessageParam, TextBlockParam } from "../message.ts"
 import { within } from "../patience.ts"
-import type { Compaction, CompactionProposal, CompactionRequest } from "../plugin.ts"
+import type { Compaction, CompactionProposal, CompactionQuestion, CompactionRequest } from "../plugin.ts"
 import { checkProposal, stubsOf } from "./check-proposal.ts"
 import type { Mark, Pin } from "./history.ts"
 
@@ -33,8 +33,10 @@ export interface Scenery {
   scene: readonly string[]
 }
 
-/** What is asked of strategies, beside what the conversation itself says. */
-export type Asked = Omit<CompactionRequest, "messages" | "sizes" | "tokens" | "budget" | "said" | "signal">
+/** What is asked of strategies, beside what the conversation itself says. A question ends with its strategy's `signal`. */
+export type Asked = Omit<CompactionRequest, "messages" | "sizes" | "tokens" | "budget" | "said" | "signal" | "ask"> & {
+  ask(question: CompactionQuestion, signal: AbortSignal): Promise<string>
+}
 
 export interface ShortenOptions {
   asked: Asked
@@ -93,7 +95,7 @@ async function propose(strategy: Compaction, view: Shortenable, options: Shorten
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
   const request: CompactionRequest = {
-    ...asked,
+    ...bindAsk(asked, signal),
     messages: structuredClone(view.messages) as MessageParam[],
     sizes: [...view.sizes],
     tokens: view.tokens,
@@ -111,6 +113,11 @@ async function propose(strategy: Compaction, view: Shortenable, options: Shorten
   } finally {
     over.abort()
   }
+}
+
+/** The same for one strategy: once `signal` fires, it is answered no more. */
+export function bindAsk(asked: Asked, signal: AbortSignal): Omit<Asked, "ask"> & Pick<CompactionRequest, "ask"> {
+  return { ...asked, ask: (question) => asked.ask(question, signal) }
 }
 
 async function accept(proposal: unknown, view: Shortenable, options: ShortenOptions) {
@@ -185,12 +192,13 @@ function pinnedBefore(keepFrom: number, { messages, marks }: Shortenable) {
   )
 }
 
-function saidBlocks({ messages, marks }: Shortenable, index: number): ContentBlockParam[] {
+function saidBlocks({ messages, marks }: Pick<Shortenable, "messages" | "marks">, index: number): ContentBlockParam[] {
   const blocks = blocksOf(messages[index]!)
   return (marks[index]!.said ?? []).flatMap((block) => blocks[block] ?? [])
 }
 
-function saidIn(view: Shortenable): { message: number; text: string }[] {
+/** What the person said, oldest first, with the index of its message. */
+export function saidIn(view: Pick<Shortenable, "messages" | "marks">): { message: number; text: string }[] {
   return view.marks.flatMap((_, message) =>
     saidBlocks(view, message).flatMap((block) => (block.type === "text" ? [{ message, text: block.text }] : [])),
   )

@@ -83,37 +83,13 @@ export function createConversation(
   transcript: Pick<Transcript, "append" | "flush">,
   { history = createHistory(), model, onBreak = () => {} }: ConversationOptions = {},
 ): Conversation {
-  let weights = history.messages.map(weigh)
-  let frameWeight = { system: weightOf(frame.system), tools: weightOf(frame.tools) }
   const { effort, outputSchema } = frame
   const rest = { ...(effort ? { effort } : {}), ...(outputSchema ? { outputSchema } : {}) }
-
-  function record<T extends HistoryType>(type: T, fields: HistoryEntries[T]): void {
-    transcript.append(type, fields)
-    applyEntry(history, type, fields)
-  }
-  function setTools(tools: readonly ToolDeclaration[]): void {
-    record("frame", { tools })
-    frameWeight = { ...frameWeight, tools: weightOf(tools) }
-  }
-  function broke(cause: CacheBreak, by: string): void {
-    // Before the first answer there is nothing in the cache.
-    if (history.turns > 0) onBreak({ cause, by, tokens: inputTokens() })
-  }
-  function reweigh(): void {
-    weights = history.messages.map(weigh)
-  }
-  const fresh = () => addWeights(weights.slice(history.counted.messages))
-  const whole = () => addWeights([frameWeight.system, frameWeight.tools, ...weights])
-  const tokens = (weight: Weight) => tokensOf(weight, history.gauge)
-  function inputTokens(): number {
-    return history.counted.messages < 0 ? tokens(whole()) : history.counted.tokens + tokens(fresh())
-  }
-  const changed = openFrame(history, frame, record)
-  if (model !== undefined && model !== (history.model ?? model)) broke("model", model)
-  else if (changed.length > 0) broke("settings", changed.join(", "))
-
-  return {
+  const desk = createDesk(frame, { history, transcript, onBreak })
+  const changed = openFrame(history, frame, desk.record)
+  if (model !== undefined && model !== (history.model ?? model)) desk.broke("model", model)
+  else if (changed.length > 0) desk.broke("settings", changed.join(", "))
+  const base = {
     get messages() {
       return history.messages
     },
@@ -129,31 +105,97 @@ export function createConversation(
     get answeredAt() {
       return history.answeredAt
     },
-    declare(more) {
-      const added = more.filter(({ name }) => !history.tools.some((tool) => tool.name === name))
-      if (added.length === 0) return
-      setTools([...history.tools, ...added])
-      broke("tools", added.map(({ name }) => name).join(", "))
-    },
-    redeclare(next) {
-      const tools = inPlace(history.tools, next)
-      if (JSON.stringify(tools) === JSON.stringify(history.tools)) return false
-      setTools(tools)
-      broke("tools", "other plugins")
-      return true
-    },
-    append(role, content, mark = {}) {
-      if (content.length === 0) return
-      const message: MessageParam = { role, content }
-      weights.push(weigh(message))
-      if (role === "user") record("user", { message, ...mark })
-      else record("assistant", { message })
-    },
-    request: (maxTokens) => ({
+    request: (maxTokens: number) => ({
       ...{ system: history.system, tools: history.tools, messages: history.messages, cacheLast: true },
       ...rest,
       maxTokens,
     }),
+    notes: createNotebook(history, desk.record),
+    flush: () => transcript.flush(),
+  }
+  return Object.assign(base, growing(desk), counting(desk), shortening(desk))
+}
+
+type Record = <T extends HistoryType>(type: T, fields: HistoryEntries[T]) => void
+
+/** What all parts of a conversation work on. */
+interface Desk {
+  history: History
+  record: Record
+  broke(cause: CacheBreak, by: string): void
+  /** One for each message. */
+  weights: Weight[]
+  frameWeight: { system: Weight; tools: Weight }
+  tokens(weight: Weight): number
+  /** All of the next request, and what of it was not counted yet. */
+  whole(): Weight
+  fresh(): Weight
+  inputTokens(): number
+}
+
+interface DeskParts {
+  history: History
+  transcript: Pick<Transcript, "append">
+  onBreak: NonNullable<ConversationOptions["onBreak"]>
+}
+
+function createDesk(frame: RequestFrame, { history, transcript, onBreak }: DeskParts): Desk {
+  const desk: Desk = {
+    history,
+    weights: history.messages.map(weigh),
+    frameWeight: { system: weightOf(frame.system), tools: weightOf(frame.tools) },
+    record(type, fields) {
+      transcript.append(type, fields)
+      applyEntry(history, type, fields)
+    },
+    broke(cause, by) {
+      // Before the first answer there is nothing in the cache.
+      if (history.turns > 0) onBreak({ cause, by, tokens: desk.inputTokens() })
+    },
+    tokens: (weight) => tokensOf(weight, history.gauge),
+    whole: () => addWeights([desk.frameWeight.system, desk.frameWeight.tools, ...desk.weights]),
+    fresh: () => addWeights(desk.weights.slice(history.counted.messages)),
+    inputTokens: () =>
+      history.counted.messages < 0 ? desk.tokens(desk.whole()) : history.counted.tokens + desk.tokens(desk.fresh()),
+  }
+  return desk
+}
+
+function growing(desk: Desk): Pick<Conversation, "append" | "declare" | "redeclare" | "told" | "tell"> {
+  const { history, record, broke } = desk
+  function setTools(tools: readonly ToolDeclaration[], by: string): void {
+    record("frame", { tools })
+    desk.frameWeight = { ...desk.frameWeight, tools: weightOf(tools) }
+    broke("tools", by)
+  }
+  return {
+    append(role, content, mark = {}) {
+      if (content.length === 0) return
+      const message: MessageParam = { role, content }
+      desk.weights.push(weigh(message))
+      if (role === "user") record("user", { message, ...mark })
+      else record("assistant", { message })
+    },
+    declare(more) {
+      const added = more.filter(({ name }) => !history.tools.some((tool) => tool.name === name))
+      if (added.length > 0) setTools([...history.tools, ...added], added.map(({ name }) => name).join(", "))
+    },
+    redeclare(next) {
+      const tools = inPlace(history.tools, next)
+      if (JSON.stringify(tools) === JSON.stringify(history.tools)) return false
+      setTools(tools, "other plugins")
+      return true
+    },
+    told: (key) => history.told.has(key),
+    tell: (keys) => record("told", { keys }),
+  }
+}
+
+type Counting = "counted" | "worstInputTokens" | "inputTokens" | "sizes" | "sizeOf" | "frameTokens" | "contextTokens"
+
+function counting(desk: Desk): Pick<Conversation, Counting> {
+  const { history, record, tokens, whole, fresh } = desk
+  return {
     counted(usage, from) {
       const sent = usage.input + usage.cacheRead + usage.cacheWrite
       const { counted, gauge, model = from.model } = history
@@ -167,33 +209,32 @@ export function createConversation(
       if (counted.messages < 0) return byteLength([system, tools]) + mostTokens(messages)
       return counted.tokens + mostTokens(messages.slice(counted.messages))
     },
-    inputTokens,
-    sizes: () => weights.map(tokens),
+    inputTokens: desk.inputTokens,
+    sizes: () => desk.weights.map(tokens),
     sizeOf: (message) => tokens(weigh(message)),
-    frameTokens: () => ({ system: tokens(frameWeight.system), tools: tokens(frameWeight.tools) }),
+    frameTokens: () => ({ system: tokens(desk.frameWeight.system), tools: tokens(desk.frameWeight.tools) }),
     contextTokens: () => history.counted.tokens,
-    compact(entry) {
-      record("compaction", entry)
-      reweigh()
-      broke("compaction", entry.strategy)
-    },
-    drop(entry) {
-      record("dropped", entry)
-      reweigh()
-      broke("compaction", entry.strategy)
-    },
-    forgetThinking() {
-      record("thinking_forgotten", {})
-      reweigh()
-    },
-    notes: createNotebook(history, record),
-    told: (key) => history.told.has(key),
-    tell: (keys) => record("told", { keys }),
-    flush: () => transcript.flush(),
   }
 }
 
-type Record = <T extends HistoryType>(type: T, fields: HistoryEntries[T]) => void
+function shortening(desk: Desk): Pick<Conversation, "compact" | "drop" | "forgetThinking"> {
+  const { history, record, broke } = desk
+  function replace<T extends HistoryType>(type: T, fields: HistoryEntries[T]): void {
+    record(type, fields)
+    desk.weights = history.messages.map(weigh)
+  }
+  return {
+    compact(entry) {
+      replace("compaction", entry)
+      broke("compaction", entry.strategy)
+    },
+    drop(entry) {
+      replace("dropped", entry)
+      broke("compaction", entry.strategy)
+    },
+    forgetThinking: () => replace("thinking_forgotten", {}),
+  }
+}
 
 /** A conversation that goes on keeps its words; what its frame says otherwise is written down, and named. */
 function openFrame(history: History, { system, tools }: RequestFrame, record: Record): string[] {

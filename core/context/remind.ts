@@ -63,10 +63,13 @@ export function touchedFiles({ notes }: Pick<Conversation, "notes">): { read: st
 
 function noteFiles({ notes }: Conversation, touched: ContextMoment["touched"]): void {
   const files = notes<"read" | "write">(FILES)
-  for (const { path, access } of touched) {
-    const before = files.get(path)
-    if (before === undefined || (before === "read" && access === "write")) files.set(path, access)
+  const access = new Map<string, "read" | "write">()
+  for (const one of touched) {
+    const before = access.get(one.path) ?? files.get(one.path)
+    access.delete(one.path)
+    access.set(one.path, before === "write" ? "write" : one.access)
   }
+  for (const [path, one] of access) files.set(path, one)
 }
 
 function momentOf(scope: ContextScope, conversation: Conversation, touched: ContextMoment["touched"]) {

@@ -50,6 +50,35 @@ export function weigh(message: MessageParam): Weight {
   return weight
 }
 
+/** Tokens of messages at the very most: one for each byte of text, and for media what the most demanding model takes. */
+export function mostTokens(messages: readonly MessageParam[]): number {
+  let most = 0
+  for (const { content } of messages) {
+    most += 30
+    if (typeof content === "string") most += bytesOf(content)
+    else for (const block of content) most += mostOfBlock(block as unknown as Block)
+  }
+  return most
+}
+
+/** How many times the usual number of tokens an image can take at a model with a finer view. */
+const FINEST_VIEW = 3
+
+function mostOfBlock(block: Block): number {
+  const { content } = block
+  if (block.type === "tool_result" && Array.isArray(content)) {
+    const inner = (content as Block[]).reduce((sum, one) => sum + mostOfBlock(one), 0)
+    return bytesOf({ ...block, content: [] }) + inner
+  }
+  const kind = isMedia(block) ? block.source?.type : undefined
+  if (kind === undefined || kind === "text" || kind === "content") return bytesOf(block)
+  return mediaTokens(block) * FINEST_VIEW + bytesOf({ ...block, source: {} })
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? "")
+}
+
 /** The sum of some weights. */
 export function addWeights(weights: Iterable<Weight>): Weight {
   const sum = { chars: 0, media: 0 }
@@ -62,21 +91,32 @@ export function addWeights(weights: Iterable<Weight>): Weight {
 
 interface Block {
   type: string
-  text?: string
-  thinking?: string
+  text?: unknown
+  thinking?: unknown
   content?: unknown
-  input?: unknown
-  source?: unknown
-  title?: unknown
+  source?: { type?: unknown; data?: unknown; content?: unknown }
 }
 
 function weighBlock(block: Block, weight: Weight): void {
   weight.chars += 30
   if (typeof block.text === "string") weight.chars += block.text.length
   else if (typeof block.thinking === "string") weight.chars += block.thinking.length
-  else if (block.type === "image" || block.type === "document") weight.media += mediaTokens(block)
-  else if (block.type === "tool_result" && Array.isArray(block.content)) {
-    for (const inner of block.content as Block[]) weighBlock(inner, weight)
-  } else if (block.type === "tool_result" && typeof block.content === "string") weight.chars += block.content.length
+  else if (isMedia(block)) weighMedia(block, weight)
+  else if (block.type === "tool_result") weighContent(block.content, weight)
   else weight.chars += JSON.stringify(block).length
+}
+
+function isMedia({ type, source }: Block): boolean {
+  return (type === "image" || type === "document") && typeof source === "object" && source !== null
+}
+
+function weighMedia(block: Block, weight: Weight): void {
+  weight.media += mediaTokens(block)
+  if (block.source?.type === "text") weighContent(block.source.data, weight)
+  if (block.source?.type === "content") weighContent(block.source.content, weight)
+}
+
+function weighContent(content: unknown, weight: Weight): void {
+  if (typeof content === "string") weight.chars += content.length
+  else if (Array.isArray(content)) for (const inner of content as Block[]) weighBlock(inner, weight)
 }

@@ -50,7 +50,9 @@ function coverUnit(unit: Unit, coverage: Coverage): Covered | undefined {
   if (unit.kind === "path") return coverPath(unit, coverage)
   if (unit.kind === "url") return coverUrl(unit, coverage)
   const rule = coverage.allow(namesOf(coverage.call)).find((one) => one.name(unit.name))
-  return rule ? { rule: rule.source } : coverCall(coverage)
+  if (rule) return { rule: rule.source }
+  // What outlives the conversation is left to the safety classifier where there is one.
+  return coverage.call.keepsNotes && coverage.mode === "all" ? {} : coverCall(coverage)
 }
 
 function coverUrl({ host }: UrlUnit, coverage: Coverage): Covered | undefined {

@@ -277,8 +277,8 @@ function mode({ call, units, facts, coverage }: Subject): Match | undefined {
       ...coverage,
       mode: facts.mode === "acceptEdits" && !facts.belowAuto ? "all" : "tools",
     })
-    if (covered)
-      return { behavior: "allow", reason: `The mode ${facts.mode} lets edits inside the working folders pass` }
+    const what = call.keepsNotes ? "notes" : "edits inside the working folders"
+    if (covered) return { behavior: "allow", reason: `The mode ${facts.mode} lets ${what} pass` }
   }
   if (facts.mode === "auto") {
     return { behavior: "ask", reason: `The mode auto leaves ${describeCall(call)} to the safety classifier` }

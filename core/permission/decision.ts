@@ -84,6 +84,8 @@ export interface PermissionCall {
   hints?: readonly Target[]
   /** It hands in a plan, whose approval ends plan mode. */
   leavesPlan?: boolean
+  /** Its names are those of an agent's notes, which a mode that accepts edits accepts too. */
+  keepsNotes?: boolean
   /** The tool leaves files that a rule refuses out of its result, where it is handed the test for them. */
   skipsDenied?: boolean
 }

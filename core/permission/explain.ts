@@ -61,6 +61,7 @@ export async function createCall(tool: Tool, input: unknown, cwd: string): Promi
     ...hintsFor(targets, input, { readOnly }),
     ...(tool.skipsDenied ? { skipsDenied: true } : {}),
     ...(tool.role === "exitPlan" ? { leavesPlan: true } : {}),
+    ...(tool.role === "memory" ? { keepsNotes: true } : {}),
   }
 }
 

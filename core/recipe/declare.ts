@@ -29,7 +29,7 @@ import type {
 } from "../step.ts"
 import { EFFORTS } from "../tool.ts"
 import { describeIssue } from "../tool-input.ts"
-import { budgetSchema } from "./head.ts"
+import { budgetSchema, compactSchema } from "./head.ts"
 import { joinCommand } from "./shell.ts"
 
 /** One agent loop. With `output` its result is the value of that shape, otherwise the text of the last answer. */
@@ -184,6 +184,7 @@ const OPTIONS = {
     "attempts",
     "budget",
     "hooks",
+    "compact",
   ],
   sh: ["command", "cwd", "env", "ok", "timeoutMs"],
   each: ["key", "concurrency", "allowFailures"],
@@ -207,6 +208,7 @@ const VALUES: Readonly<Record<string, z.ZodType>> = {
   mode: z.enum(PERMISSION_MODES),
   effort: z.enum(EFFORTS),
   budget: budgetSchema,
+  compact: compactSchema,
   tools: z.array(z.string().regex(/^[^()]+(\(.*\))?$/s, "it is no tool and no filter such as Bash(npm test*)")),
   agentType: z.string().min(1),
   output: z.custom((shape) => typeof shape === "object" && shape !== null, "it is no schema"),

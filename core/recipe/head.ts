@@ -18,6 +18,14 @@ export const budgetSchema = z.strictObject({
   minutes: limit.optional(),
 })
 
+/** How a conversation is kept within its window, as it is written in steps and agent definitions. */
+export const compactSchema = z.strictObject({
+  auto: z.boolean().optional(),
+  strategy: text.optional(),
+  threshold: z.number().min(0.1).max(1).optional(),
+  keep: z.int().positive().optional(),
+})
+
 /** What the head of a recipe may hold, in YAML and in TypeScript, without its params. */
 export const headShape = {
   name: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, "it is not a kebab-case word"),

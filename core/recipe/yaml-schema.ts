@@ -7,7 +7,7 @@ import { z } from "zod"
 import { suggest } from "../error.ts"
 import type { JsonSchema } from "../message.ts"
 import { PERMISSION_MODES } from "../permission/mode.ts"
-import { budgetSchema, headShape } from "./head.ts"
+import { budgetSchema, compactSchema, headShape } from "./head.ts"
 
 function strict<S extends z.ZodRawShape>(shape: S) {
   const known = Object.keys(shape)
@@ -39,6 +39,7 @@ const agentOptions = strict({
   verify: inner.optional(),
   attempts: count.optional(),
   budget: budgetSchema.optional(),
+  compact: compactSchema.optional(),
 })
 
 const shOptions = strict({
@@ -85,6 +86,7 @@ const agentDefinition = strict({
   effort: effort.optional(),
   maxTurns: z.int().min(1).optional(),
   mode: mode.optional(),
+  compact: compactSchema.optional(),
 })
 
 /** The whole file. */

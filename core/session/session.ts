@@ -5,7 +5,9 @@
  */
 import { join } from "node:path"
 import type { Clock } from "../clock.ts"
-import type { CheckpointStore } from "./checkpoint.ts"
+import { SousError } from "../error.ts"
+import { type CheckpointStore, createCheckpointStore } from "./checkpoint.ts"
+import { holdSession } from "./session-lock.ts"
 import { projectFolder } from "./store.ts"
 import type { TranscriptEntry } from "./transcript.ts"
 
@@ -31,6 +33,10 @@ export interface RunSession {
   /** Absolute: folders of its earlier runs. */
   readRoots: readonly string[]
   checkpoint: CheckpointStore | undefined
+  /** It was begun elsewhere: what a conversation opens with stands not in it, or speaks of another place. */
+  needsOpening: boolean
+  /** What is odd about what was read, one sentence each. */
+  warnings: readonly string[]
   /** Lets others write it. */
   close(): Promise<void>
 }
@@ -44,6 +50,8 @@ export interface SessionPlace {
   /** The id of a new one. */
   id: string
   clock: Clock
+  /** Sessions of Claude Code are found by their ids, too. Default: true. */
+  claude?: boolean
 }
 
 /** The folder of the conversations of a project, absolute. */
@@ -51,9 +59,39 @@ export function sessionsFolder(state: string, cwd: string): string {
   return join(projectFolder(state, cwd), "sessions")
 }
 
-/** Opens a conversation. */
-export async function openRunSession({ state, cwd, id }: SessionPlace, request: SessionRequest): Promise<RunSession> {
-  if (request.resume !== undefined || request.continue) throw new Error("Not yet")
-  const file = join(sessionsFolder(state, cwd), `${id}.jsonl`)
-  return { id, file, entries: [], size: 0, readRoots: [], checkpoint: undefined, close: async () => {} }
+/** The transcript of a conversation. */
+export function sessionFile(folder: string, id: string): string {
+  return join(folder, `${id}.jsonl`)
+}
+
+/** Opens a conversation. Throws SESSION_… errors. */
+export async function openRunSession(place: SessionPlace, request: SessionRequest): Promise<RunSession> {
+  checkRequest(request)
+  if (request.resume !== undefined || request.continue)
+    return await (await import("./session-open.ts")).openStored(place, request)
+  const { state, cwd, id, clock } = place
+  const folder = sessionsFolder(state, cwd)
+  const close = await holdSession(folder, id)
+  return {
+    ...{
+      id,
+      file: sessionFile(folder, id),
+      entries: [],
+      size: 0,
+      readRoots: [],
+      needsOpening: false,
+      warnings: [],
+      close,
+    },
+    checkpoint: createCheckpointStore(join(folder, id), clock),
+  }
+}
+
+function checkRequest({ resume, continue: newest, fork }: SessionRequest): void {
+  const refuse = (problem: string, mend: string) => new SousError("SESSION_REQUEST_INVALID", { problem, mend })
+  if (resume !== undefined && newest)
+    throw refuse("both the newest one and a certain one are asked for", "give --continue or --resume, not both")
+  if (resume === "") throw refuse("its id is empty", "give --resume the id of a session")
+  if (fork && resume === undefined && !newest)
+    throw refuse("a copy is asked for, and nothing says of which", "give --continue or --resume as well")
 }

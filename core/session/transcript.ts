@@ -47,6 +47,12 @@ export interface TranscriptContent {
   entries: TranscriptEntry[]
   /** Bytes at the end that are no whole entry: a write was cut off. */
   tornBytes: number
+  /** Lines before the last one that are no entry; they count from 1. */
+  lost: number[]
+  /** Bytes up to the end of the last whole entry. */
+  size: number
+  /** False: the newline behind the last whole entry is missing. */
+  isEnded: boolean
 }
 
 /** How a transcript is written. */
@@ -75,26 +81,29 @@ export function createTranscript(file: string, meta: object, options: Transcript
 }
 
 /**
- * Reads a transcript, wherever it was cut off. Throws SESSION_FILE_UNREADABLE, SESSION_CORRUPT (a broken line before the
- * last one) or SESSION_VERSION_UNKNOWN.
+ * Reads a transcript, wherever it was cut off; what follows a broken line is read all the same. Throws
+ * SESSION_FILE_UNREADABLE, SESSION_CORRUPT (the first line is broken) or SESSION_VERSION_UNKNOWN.
  */
 export async function readTranscript(file: string): Promise<TranscriptContent> {
   const bytes = await readFile(file).catch((cause) => {
     throw new SousError("SESSION_FILE_UNREADABLE", { file, reason: reasonOf(cause) }, { cause })
   })
-  const entries: TranscriptEntry[] = []
-  let tornBytes = 0
+  const content: TranscriptContent = { entries: [], tornBytes: 0, lost: [], size: 0, isEnded: true }
   for (let start = 0, line = 1; start < bytes.length; line++) {
     const newline = bytes.indexOf(0x0a, start)
     const end = newline === -1 ? bytes.length : newline
     const entry = parseEntry(bytes.toString("utf8", start, end))
-    if (entry !== undefined) entries.push(entry)
-    else if (end >= bytes.length - 1) tornBytes = bytes.length - start
-    else throw new SousError("SESSION_CORRUPT", { file, line })
+    const isLast = end >= bytes.length - 1
+    if (entry !== undefined) content.entries.push(entry)
+    else if (isLast) content.tornBytes = bytes.length - start
+    else if (line === 1) throw new SousError("SESSION_CORRUPT", { file, line })
+    else content.lost.push(line)
     start = end + 1
+    if (entry !== undefined || !isLast) content.size = Math.min(start, bytes.length)
+    content.isEnded = newline !== -1 || entry === undefined
   }
-  checkVersion(file, entries[0])
-  return { entries, tornBytes }
+  checkVersion(file, content.entries[0])
+  return content
 }
 
 function parseEntry(line: string): TranscriptEntry | undefined {
@@ -107,7 +116,7 @@ function parseEntry(line: string): TranscriptEntry | undefined {
 }
 
 function checkVersion(file: string, first: TranscriptEntry | undefined): void {
-  if (first === undefined || first.version === TRANSCRIPT_VERSION) return
+  if (first === undefined || (first.type === "session" && first.version === TRANSCRIPT_VERSION)) return
   throw new SousError("SESSION_VERSION_UNKNOWN", { file, found: first.version, known: TRANSCRIPT_VERSION })
 }
 

@@ -36,7 +36,6 @@ export const FOREIGN_KEYS = table({
   bashOutputMaxChars: "how much output of a command is kept",
   channelsEnabled: "messages from other programs",
   claudeMd: "instructions of the organisation",
-  claudeMdExcludes: "memory files that are not read",
   cleanupPeriodDays: "how long transcripts are kept",
   companyAnnouncements: "messages at its start",
   crossSessionInbound: "messages from its other sessions",

@@ -16,6 +16,7 @@ import {
   isFields,
   leaveOut,
   misplacedGuard,
+  type Path,
   say,
   textList,
   wrongGuard,
@@ -40,7 +41,7 @@ export async function readClaude(
   document: SettingsDocument,
   scope: SettingsScope,
 ): Promise<ClaudeSettings> {
-  const at: ClaudeSettings["at"] = ([name = "", ...rest]) => document.at([CLAUDE_NAMES[name] ?? name, ...rest])
+  const at: ClaudeSettings["at"] = (path) => document.at(pathThere(path))
   const reading: ClaudeReading = { file, scope, at: document.at, ignored: [], warnings: [] }
   if (!isFields(document.value)) throw wrongGuard(reading, [], "expected an object")
   const values: Settings = {}
@@ -53,6 +54,12 @@ export async function readClaude(
   return { values, at, ignored: reading.ignored, warnings: reading.warnings }
 }
 
+/** A path of ours as it is there. */
+function pathThere([name = "", ...rest]: Path): Path {
+  if (name === "memory" && rest[0] === "exclude") return ["claudeMdExcludes", ...rest.slice(1)]
+  return [CLAUDE_NAMES[name] ?? name, ...rest]
+}
+
 type Reader = (value: unknown, reading: ClaudeReading) => Settings | Promise<Settings>
 
 const READERS: Readonly<Record<string, Reader>> = {
@@ -62,6 +69,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   effortLevel: readEffort,
   permissions: (value, reading) => ({ permissions: readPermissions(value, reading) }),
   env: (value, reading) => ({ env: readEnv(value, reading) }),
+  claudeMdExcludes: (value, reading) => ({ memory: readExcludes(value, reading) }),
   hooks: async (value, reading) => ({ hooks: (await import("./claude-hook.ts")).readHookEntries(value, reading) }),
   disableAllHooks: readSwitch("disableAllHooks"),
   allowManagedHooksOnly: readManagedSwitch("allowManagedHooksOnly"),
@@ -103,6 +111,11 @@ function readEnv(value: unknown, reading: ClaudeReading): Record<string, string>
     else leaveOut(reading, ["env", name], text, isName ? "expected a text" : "expected the name of a variable")
   }
   return env
+}
+
+function readExcludes(value: unknown, reading: ClaudeReading): NonNullable<Settings["memory"]> {
+  const exclude = textList(reading, ["claudeMdExcludes"], value)
+  return exclude === undefined ? {} : { exclude }
 }
 
 /** A switch whose wrong value leaves things as they are. */

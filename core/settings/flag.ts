@@ -8,6 +8,7 @@ import type { FlagGrants } from "../permission/flag.ts"
 import type { Budget } from "../step.ts"
 import type { Effort, PermissionMode } from "../tool.ts"
 import { EFFORTS } from "../tool.ts"
+import { SESSION_FLAGS, type SessionFlagValues } from "./flag-session.ts"
 import { given } from "./given.ts"
 import type { EffectiveSettings } from "./merge.ts"
 import { MODE_NAMES, type Settings } from "./schema.ts"
@@ -17,7 +18,7 @@ import { resolveWritten } from "./scopes.ts"
 export type Grant = true | string[]
 
 /** What was given on the command line, by the flags' camelCase names. */
-export interface FlagValues {
+export interface FlagValues extends SessionFlagValues {
   model?: string
   effort?: Effort
   mode?: PermissionMode | "manual"
@@ -98,6 +99,7 @@ export const FLAGS: readonly Flag[] = [
     { notation: "-q, --quiet", sentence: "only warnings and failures on stderr" },
     { notation: "--verbose", sentence: "everything on stderr" },
   ]),
+  ...group("Sessions", SESSION_FLAGS),
   ...group("Model and limits", [
     { notation: "--model <id>", sentence: "an id, script:FILE, cassette:FILE" },
     { notation: "--effort <effort>", sentence: EFFORTS.join(", "), parse: (text) => oneOf("--effort", text, EFFORTS) },
@@ -176,23 +178,6 @@ export function grantsOfFlags(values: FlagValues, from: { cwd: string; home?: st
   return {
     allow: given({ read: allowRead, write: allowWrite, run: allowRun, net: allowNet, env: allowEnv, all: allowAll }),
     deny: given({ read: denyRead, write: denyWrite, run: denyRun, net: denyNet, env: denyEnv }),
-  }
-}
-
-/** Refuses the mode without checks where only a file asks for it, or where the user is root outside of a sandbox. */
-export function checkBypass(
-  mode: PermissionMode,
-  values: FlagValues,
-  user: { isRoot: boolean; isSandbox: boolean },
-): void {
-  if (mode !== "bypassPermissions") return
-  if (!values.dangerouslySkipPermissions) {
-    const mend = "give --dangerously-skip-permissions as well"
-    throw new SousError("CLI_BYPASS_REFUSED", { why: "only a flag can ask for it", mend })
-  }
-  if (user.isRoot && !user.isSandbox) {
-    const mend = "start it as another user, or in a sandbox with IS_SANDBOX=1"
-    throw new SousError("CLI_BYPASS_REFUSED", { why: "this is the root user", mend })
   }
 }
 

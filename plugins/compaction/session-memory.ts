@@ -29,10 +29,12 @@ interface Memory {
   /** The last answer that they have seen, and how many messages behind it. */
   anchor: string
   behind: number
+  /** Tokens of the request when they were written. */
+  tokens: number
   /** Attempts in a row that brought no notes. */
   failures: number
 }
-const NONE: Memory = { text: "", anchor: "", behind: 0, failures: 0 }
+const NONE: Memory = { text: "", anchor: "", behind: 0, tokens: 0, failures: 0 }
 
 /** The strategy "session-memory". */
 export function createSessionMemory(options: Settings): Compaction {
@@ -52,19 +54,22 @@ const MOST_TOKENS = 10_000
 const LEAST_TOKENS = 500
 
 async function follow(request: CompactionRequest, { model, every }: Settings): Promise<void> {
-  const { messages, sizes, budget } = request
+  const { sizes, budget, tokens } = request
   const { memory, keep } = memoryOf(request)
+  // One that fails is left in peace for longer each time.
+  const due = (every ?? Math.max(LEAST_TOKENS, Math.min(MOST_TOKENS, budget / 12))) * 2 ** memory.failures
+  // Most looks end here, before the messages are touched.
+  if (tokens >= memory.tokens && tokens - memory.tokens < due) return
+  const { messages } = request
   const last = messages.findLastIndex(({ role }) => role === "assistant")
   const from = seenBy(memory, messages)
-  const due = every ?? Math.max(LEAST_TOKENS, Math.min(MOST_TOKENS, budget / 12))
-  // One that fails is left in peace for longer each time.
-  if (last < from || sum(sizes.slice(from)) < due * 2 ** memory.failures) return
+  if (last < from || sum(sizes.slice(from)) < due) return
   try {
     const question = { text: questionFor(memory.text, messages.slice(from)), messages: [], maxTokens: 4000 }
     const text = (await request.ask({ ...question, ...(model === null ? {} : { model }) })).trim()
     const missing = lacking(text)
     if (missing.length > 0) throw new Error(`the notes of the session lack ${missing.join(", ")}`)
-    keep({ text, anchor: nameOf(messages[last]!), behind: messages.length - 1 - last, failures: 0 })
+    keep({ text, anchor: nameOf(messages[last]!), behind: messages.length - 1 - last, tokens, failures: 0 })
   } catch (error) {
     if (!request.signal.aborted) keep({ ...memory, failures: memory.failures + 1 })
     throw error

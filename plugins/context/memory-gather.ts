@@ -8,7 +8,8 @@ import { dirname, isAbsolute, join, resolve } from "node:path"
 import type { ContextStart } from "sous"
 import { parseGlobs } from "./memory-glob.ts"
 import { type Place, projectOf, projectRoots } from "./memory-place.ts"
-import { isInside, type Read, readText, realOf } from "./memory-read.ts"
+import { isInside, type Read, readText, realOf, statOf } from "./memory-read.ts"
+import { pathsOf, type RulePaths } from "./memory-rule.ts"
 import { parseMemory, splitFrontMatter } from "./memory-text.ts"
 
 /** A memory file that was read. */
@@ -21,7 +22,7 @@ export interface Memory extends Place {
   /** The file that names it. */
   importedBy?: string
   /** A rule that is told only when a file that fits is touched. */
-  paths?: { written: readonly string[]; fits(path: string): boolean }
+  paths?: RulePaths
 }
 
 /** Reads memory files for one run; remembers what it read and what it warned of. */
@@ -43,50 +44,12 @@ const AT_ONCE = 16
 
 /** Makes one; what it reads is as the files are now. */
 export function createGatherer(context: Where): Gatherer {
-  const reads = new Map<string, Promise<Read>>()
   const isExcluded = excluder(context)
-  let room = MOST_CHARACTERS
-
-  /** Where a candidate leads; undefined when it is not to be read. */
-  async function judge(candidate: Candidate): Promise<Judged | undefined> {
-    const { path, scope } = candidate
-    const real = await realOf(path)
-    if (real === undefined) return warnMissing(candidate, context)
-    if (scope !== "managed" && (isExcluded(path) || isExcluded(real))) return undefined
-    if (!context.mayRead(path) || !context.mayRead(real)) return undefined
-    const bounds = boundsOf(candidate, context)
-    if (bounds !== undefined && !bounds.some((root) => isInside(real, root)))
-      return warnOutside(candidate, real, context)
-    return { ...candidate, real }
-  }
-
-  function read(real: string): Promise<Read> {
-    const known = reads.get(real) ?? readText(real)
-    reads.set(real, known)
-    return known
-  }
-
-  /** A few at a time and in their order, so that the same files are left out each time when they are too many. */
-  async function readAll(judged: readonly Judged[]): Promise<Memory[]> {
-    const memories: Memory[] = []
-    for (let at = 0; at < judged.length && room > 0; at += AT_ONCE) {
-      const some = judged.slice(at, at + AT_ONCE)
-      const results = await Promise.all(some.map(({ real }) => read(real)))
-      for (const [index, result] of results.entries()) {
-        const candidate = some[index]!
-        if ("problem" in result) warnProblem(candidate, result.problem, context)
-        else {
-          room -= result.text.length
-          if (room < 0) return warnFull(candidate, memories, context)
-          memories.push(await parse(candidate, result.text, context))
-        }
-      }
-    }
-    return memories
-  }
+  const readAll = createReader(context)
 
   async function readLevel(candidates: readonly Candidate[], seen: Set<string>) {
-    const judged = (await Promise.all(candidates.map(judge))).filter((one) => one !== undefined)
+    const reals = await Promise.all(candidates.map(({ path }) => realOf(path)))
+    const judged = candidates.flatMap((candidate, at) => judge(candidate, reals[at], { context, isExcluded }) ?? [])
     const memories = await readAll(judged.filter(({ real }) => !seen.has(real) && seen.add(real)))
     const rules = memories.filter(({ paths, importedBy }) => paths !== undefined && importedBy === undefined)
     // An import may tell a rule before a file that fits is touched.
@@ -113,6 +76,59 @@ export function createGatherer(context: Where): Gatherer {
     },
     withImports,
   }
+}
+
+/** Undefined for a candidate that is not to be read. `real`: where it leads. */
+function judge(
+  candidate: Candidate,
+  real: string | undefined,
+  { context, isExcluded }: { context: Where; isExcluded: (path: string) => boolean },
+): Judged | undefined {
+  const { path, scope } = candidate
+  if (real === undefined) return warnMissing(candidate, context)
+  if (scope !== "managed" && (isExcluded(path) || isExcluded(real))) return undefined
+  if (!context.mayRead(path) || !context.mayRead(real)) return undefined
+  const bounds = boundsOf(candidate, context)
+  if (bounds !== undefined && !bounds.some((root) => isInside(real, root))) return warnOutside(candidate, real, context)
+  return { ...candidate, real }
+}
+
+/** Reads a few at a time and in their order, so that the same files are left out each time when they are too many. */
+function createReader(context: Where): (judged: readonly Judged[]) => Promise<Memory[]> {
+  const reads = new Map<string, Promise<Read>>()
+  const isStrange = strangers(context)
+  let room = MOST_CHARACTERS
+
+  function read(real: string): Promise<Read> {
+    const known = reads.get(real) ?? readText(real)
+    reads.set(real, known)
+    return known
+  }
+  return async (judged) => {
+    const memories: Memory[] = []
+    for (let at = 0; at < judged.length && room > 0; at += AT_ONCE) {
+      const some = judged.slice(at, at + AT_ONCE)
+      const results = await Promise.all(some.map(({ real }) => read(real)))
+      for (const [index, result] of results.entries()) {
+        const candidate = some[index]!
+        if ("problem" in result) warnProblem(candidate, result.problem, context)
+        else if (isStrange(candidate, result.owner)) warnProblem(candidate, "belongs to another user", context)
+        else {
+          room -= result.text.length
+          if (room < 0) return warnFull(candidate, memories, context)
+          memories.push(await parse(candidate, result.text, context))
+        }
+      }
+    }
+    return memories
+  }
+}
+
+/** True for a file of the project that neither its owner nor this user nor root wrote: anybody can put one into /tmp. */
+function strangers(context: Where): (candidate: Candidate, owner: number) => boolean {
+  const folders = [...new Set([projectOf(context), context.startedIn])]
+  const known = new Set([process.getuid?.(), 0, ...folders.map((folder) => statOf(folder)?.uid)])
+  return ({ scope }, owner) => (scope === "project" || scope === "local") && !known.has(owner)
 }
 
 async function parse(candidate: Judged, source: string, context: Where): Promise<Memory> {
@@ -177,55 +193,6 @@ function warnProblem({ path, importedBy }: Candidate, problem: string, { warn }:
 function warnFull({ path }: Candidate, before: Memory[], { warn }: Where): Memory[] {
   warn(`"${path}" and the memory files behind it are left out: together they hold more than 4 MiB`)
   return before
-}
-
-const MOST_FRONT_MATTER = 64 * 1024
-
-/** What `paths` in the front matter of a rule fits; undefined when it is told in any case. */
-async function pathsOf(head: string, { path, ruleOf = [] }: Place, { warn }: Where): Promise<Memory["paths"]> {
-  const written = await readPaths(head)
-  if (written === undefined) warn(`The front matter of the rule "${path}" is not understood: it is told in any case`)
-  if (written === undefined || written.length === 0) return undefined
-  const globs = parseGlobs(written.map((pattern) => pattern.replace(/^(!?)\//, "$1")))
-  for (const pattern of globs.refused) warn(`The pattern "${pattern}" in the rule "${path}" fits nothing`)
-  const fits = (file: string) =>
-    ruleOf.some(
-      (base) =>
-        isInside(file, base) &&
-        globs.fits(
-          file
-            .slice(base.length)
-            .replace(/^[\\/]/, "")
-            .replaceAll("\\", "/"),
-        ),
-    )
-  return { written, fits }
-}
-
-async function readPaths(head: string): Promise<string[] | undefined> {
-  if (head.length > MOST_FRONT_MATTER) return undefined
-  try {
-    const { parse } = await import("yaml")
-    const value = parse(head) as { paths?: unknown } | null
-    const paths = value?.paths ?? []
-    const list = typeof paths === "string" ? splitList(paths) : paths
-    return Array.isArray(list) && list.every((entry) => typeof entry === "string") ? list : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** `a, b/{c,d}` as two. */
-function splitList(text: string): string[] {
-  const parts = [""]
-  let depth = 0
-  for (const char of text) {
-    if (char === "{") depth++
-    if (char === "}") depth--
-    if (char === "," && depth === 0) parts.push("")
-    else parts.push(parts.pop() + char)
-  }
-  return parts.map((part) => part.trim()).filter((part) => part !== "")
 }
 
 /** A test for absolute paths: the globs of the settings. A relative one counts from the project; a mere name, anywhere. */

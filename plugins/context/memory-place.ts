@@ -52,16 +52,19 @@ export function foldersBetween(top: string, bottom: string): string[] {
 
 /** What stands in a folder of the project. */
 export async function placesIn(folder: string, context: Where): Promise<Place[]> {
-  const { claude } = context.places
   const named = (name: string, scope: MemoryScope = "project"): Place[] =>
     statOf(join(folder, name)) ? [{ path: join(folder, name), scope }] : []
   const rules = (name: string) => rulesIn(join(folder, name), { scope: "project", bases: [folder], context })
+  const { claude } = context.places
+  const isClaude = claude && statOf(join(folder, ".claude")) !== undefined
+  const isOurs = statOf(join(folder, ".sous")) !== undefined
   return [
-    ...(claude ? [...named("CLAUDE.md"), ...named(join(".claude", "CLAUDE.md"))] : []),
+    ...(claude ? named("CLAUDE.md") : []),
+    ...(isClaude ? named(join(".claude", "CLAUDE.md")) : []),
     ...named("AGENTS.md"),
-    ...named(join(".sous", "MEMORY.md")),
-    ...(claude ? await rules(join(".claude", "rules")) : []),
-    ...(await rules(join(".sous", "rules"))),
+    ...(isOurs ? named(join(".sous", "MEMORY.md")) : []),
+    ...(isClaude ? await rules(join(".claude", "rules")) : []),
+    ...(isOurs ? await rules(join(".sous", "rules")) : []),
     ...(claude ? named("CLAUDE.local.md", "local") : []),
   ]
 }
@@ -73,7 +76,7 @@ async function configured(
   { context, index }: { context: Where; index: number },
 ): Promise<Place[]> {
   const isClaude = index > 0
-  if (isClaude && !context.places.claude) return []
+  if ((isClaude && !context.places.claude) || statOf(folder) === undefined) return []
   const names = isClaude ? ["CLAUDE.md"] : ["AGENTS.md", "MEMORY.md"]
   const found = names.map((name) => join(folder, name)).filter(statOf)
   const rules = isClaude && scope === "managed" ? join(".claude", "rules") : "rules"

@@ -32,10 +32,10 @@ export function isInside(path: string, folder: string): boolean {
   return way === "" || !(way === ".." || /^\.\.[\\/]/.test(way) || isAbsolute(way))
 }
 
-/** The text of a file by its real path, or what is wrong with it. */
-export type Read = { text: string } | { problem: string }
+/** The text of a file and the user whom it belongs to, or what is wrong with it. */
+export type Read = { text: string; owner: number } | { problem: string }
 
-/** Reads it. `problem` continues a sentence whose subject is the file. */
+/** Reads it by its real path. `problem` continues a sentence whose subject is the file. */
 export async function readText(real: string): Promise<Read> {
   let handle: FileHandle | undefined
   try {
@@ -45,7 +45,7 @@ export async function readText(real: string): Promise<Read> {
     if (!stats.isFile()) return { problem: "is no file" }
     if (stats.size > MOST_BYTES) return { problem: "is larger than 4 MiB" }
     if (!(await liesAt(real, stats))) return { problem: "was moved while it was read" }
-    return decode(await readAll(handle, stats.size))
+    return decode(await readAll(handle, stats.size), stats.uid)
   } catch (error) {
     return { problem: problemOf(error) }
   } finally {
@@ -71,10 +71,10 @@ async function readAll(handle: FileHandle, size: number): Promise<Buffer> {
   return bytes.subarray(0, filled)
 }
 
-function decode(bytes: Buffer): Read {
+function decode(bytes: Buffer, owner: number): Read {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
-    return text.includes("\0") ? { problem: "is no text" } : { text }
+    return text.includes("\0") ? { problem: "is no text" } : { text, owner }
   } catch {
     return { problem: "is not written in UTF-8" }
   }

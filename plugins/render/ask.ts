@@ -20,6 +20,8 @@ export interface Asker {
   grant(recipe: { name: string; allow: readonly string[] }, signal: AbortSignal): Promise<boolean>
   /** A question that takes a yes or a no. Enter is a no. */
   confirm(question: ConfirmQuestion, signal: AbortSignal): Promise<boolean>
+  /** One of up to nine choices, by its index. Undefined: none; Esc and Enter choose nothing. */
+  choose(question: { text: string; choices: readonly string[] }, signal: AbortSignal): Promise<number | undefined>
   /** Whether to go on in plan mode, after several denials. */
   offerPlanMode(signal: AbortSignal): Promise<boolean>
 }
@@ -69,6 +71,7 @@ export function createAsker(keyboard: Keyboard, screen: Screen, options: ListenO
       inTurn<ApprovalAnswer | undefined>(signal, (talk) => askAbout(request, talk, floor), undefined),
     grant: (recipe, signal) => confirm(grantLines(recipe, screen), signal, { yes: "granted", no: "not granted" }),
     confirm: (question, signal) => confirm(confirmLines(question, screen), signal, { ...question, enter: "no" }),
+    choose: (question, signal) => inTurn(signal, (talk) => askChoice(question, talk), undefined),
     offerPlanMode: (signal) => confirm(planOffer(screen), signal, { yes: "plan mode", no: "going on as before" }),
   }
 }
@@ -157,6 +160,29 @@ async function askYesNo(lines: readonly string[], talk: Talk, said: Said): Promi
     if (/^no?\s*$/i.test(typed) || (said.enter === "no" && /^[\r\n]+$/.test(typed))) return say(talk, said.no, false)
     if (typed.length > 1) await keys.settle()
   }
+}
+
+async function askChoice(
+  { text, choices }: { text: string; choices: readonly string[] },
+  talk: Talk,
+): Promise<number | undefined> {
+  const { keys, screen, hold } = talk
+  const { bold, dim, yellow } = screen.colors
+  const lines = choices.map((choice, at) => `  ${bold(`${at + 1}`)} ${startOf(oneLine(choice), screen.columns() - 6)}`)
+  hold.print([`${yellow("?")} ${text}`, ...lines, dim("  a number, or Enter for none")].join("\n"))
+  for (;;) {
+    const typed = await keys.next()
+    if (typed === undefined) return undefined
+    if (typed === ESCAPE || /^[\r\n]+$/.test(typed)) return say(talk, "none", undefined)
+    const [number] = /^[1-9](?=\s*$)/.exec(typed) ?? []
+    const choice = number === undefined ? undefined : choices[Number(number) - 1]
+    if (choice !== undefined) return say(talk, choice, Number(number) - 1)
+    if (typed.length > 1) await keys.settle()
+  }
+}
+
+function startOf(text: string, columns: number): string {
+  return wrap(text, Math.max(1, columns))[0] ?? ""
 }
 
 /** Stands for a sentence that was begun and given up: the question is open again. */

@@ -7,7 +7,7 @@ import type { RunEvent, RunResult } from "sous"
 import { createJsonRenderer } from "./json.ts"
 import { type Detail, printCommon, type Renderer } from "./renderer.ts"
 import type { Screen } from "./screen.ts"
-import { answerText, failureLines, summaryLine } from "./summary.ts"
+import { answerText, breakLines, type CacheBreak, failureLines, summaryLine } from "./summary.ts"
 
 export interface ShowOptions {
   kind: "run" | "prompt"
@@ -36,12 +36,19 @@ export async function openShow(screen: Screen, options: ShowOptions): Promise<Sh
       : "normal"
   const isStreamed = options.kind === "prompt" && options.isTerminal && !options.print && !options.json
   const renderer = await openRenderer(screen, { ...options, detail, isStreamed })
+  const breaks: CacheBreak[] = []
   return {
     ...renderer,
+    handle(event) {
+      if (event.type === "cache_break") breaks.push(event)
+      renderer.handle(event)
+    },
     conclude(result) {
       if (!options.json && !isStreamed) options.write(answerText(result.output))
       for (const line of failureLines(result)) screen.print(line)
-      if (detail !== "quiet") screen.print(summaryLine(result, screen))
+      if (detail === "quiet") return
+      for (const line of breakLines(breaks, screen)) screen.print(line)
+      screen.print(summaryLine(result, screen))
     },
   }
 }

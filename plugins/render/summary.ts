@@ -3,7 +3,7 @@
  *
  * Invariant: the answer is written as it is; everything else is escaped.
  */
-import type { RunResult } from "sous"
+import type { RunEvent, RunResult } from "sous"
 import { escapeControls, formatCount, formatDuration, formatUsd, oneLine } from "./display.ts"
 import type { Screen } from "./screen.ts"
 
@@ -26,6 +26,23 @@ export function summaryLine(result: RunResult, screen: Screen): string {
     formatDuration(result.durationMs),
   ]
   return `${mark} ${oneLine(result.recipe)} ${result.status} ${dim(`· ${facts.join(" · ")}`)}`
+}
+
+/** A request that did not begin as the one before it, so that the prompt's cache did not help. */
+export type CacheBreak = Pick<Extract<RunEvent, { type: "cache_break" }>, "cause" | "by" | "tokens">
+
+/** One line: `2 breaks of the prompt's cache, about 90.1k tokens: compaction (cut), tools (Look) 2 ×`; none without any. */
+export function breakLines(breaks: readonly CacheBreak[], screen: Screen): string[] {
+  if (breaks.length === 0) return []
+  const counts = new Map<string, number>()
+  for (const { cause, by } of breaks) {
+    const name = `${cause} (${oneLine(by)})`
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ${count} ×`))
+  const tokens = formatCount(breaks.reduce((sum, one) => sum + one.tokens, 0))
+  const what = `${breaks.length} ${breaks.length === 1 ? "break" : "breaks"} of the prompt's cache`
+  return [screen.colors.dim(`${what}, about ${tokens} tokens: ${names.join(", ")}`)]
 }
 
 /** What went wrong, one line each: the failure that ended the run, tolerated failures, denials. */

@@ -6,8 +6,8 @@
  */
 import { join } from "node:path"
 import type { ToolContext, ToolOutput } from "sous"
-import { INDEX, type MemoryInput } from "./memory.ts"
 import { checkName, type MemoryFolder, type Note, openMemory } from "./memory-folder.ts"
+import { INDEX, type MemoryInput } from "./memory-input.ts"
 import { Refused } from "./refusal.ts"
 import { replaceText } from "./replace.ts"
 import { count, headOf } from "./text.ts"

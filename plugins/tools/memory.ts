@@ -5,28 +5,15 @@
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { type ContextSource, defineTool, z } from "sous"
+import { type ContextSource, defineTool } from "sous"
+import { INDEX, type MemoryInput, memoryInput } from "./memory-input.ts"
 import { answering } from "./refusal.ts"
-
-/** The name of the note that stands for all of them. */
-export const INDEX = "MEMORY"
-
-const input = z.strictObject({
-  command: z.enum(["view", "write", "edit", "delete"]),
-  name: z.string().optional().describe(`Default ${INDEX}`),
-  content: z.string().optional().describe("Whole, for write"),
-  old_string: z.string().optional(),
-  new_string: z.string().optional(),
-})
-
-/** What is done with which note. */
-export type MemoryInput = z.output<typeof input>
 
 /** Keeps notes. */
 export const memoryTool = defineTool({
   name: "Memory",
   description: `Notes for your later conversations in this project: what was hard to find out, no secrets. ${INDEX} is shown at their start: an index, short; detail in other notes.`,
-  input,
+  input: memoryInput,
   role: "memory",
   readOnly: ({ command }: MemoryInput) => command === "view",
   concurrencySafe: false,

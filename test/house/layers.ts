@@ -73,6 +73,7 @@ export const rooms: readonly Room[] = [
     name: "dispatch",
     holds: [
       "core/dispatch.ts",
+      "core/keep-files.ts",
       "core/permit.ts",
       "core/permit-guard.ts",
       "core/plan-mode.ts",

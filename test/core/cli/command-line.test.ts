@@ -48,7 +48,11 @@ test.each([
   [["run", "--modle", "x", "r.ts"], "CLI_FLAG_UNKNOWN", 'write "--model"'],
   [["run", "r.ts", "-x"], "CLI_FLAG_UNKNOWN", 'run "sous run --help" for all flags'],
   [["run", "r.ts", "--a=1", "2"], "CLI_ARGUMENT_UNEXPECTED", "give one recipe: sous run ./green.ts"],
-  [["-p", "x y", "--resume"], "CLI_FLAG_UNKNOWN", 'run "sous --help" for all flags'],
+  [["-p", "x y", "--resum"], "CLI_FLAG_UNKNOWN", 'write "--resume"'],
+  [["-p", "x y", "-c", "-r"], "CLI_FLAGS_CONFLICT", "leave one of the two out"],
+  [["-p", "--resume", "go on"], "CLI_VALUE_INVALID", 'put the prompt first: sous "PROMPT" --resume'],
+  [["run", "r.ts", "-c"], "CLI_FLAG_OF_PROMPT", 'leave it out, or write sous "PROMPT" -c'],
+  [["--fork", "run", "r.ts"], "CLI_FLAG_OF_PROMPT", 'leave it out, or write sous "PROMPT" --fork'],
   [["--grant", "x y"], "CLI_FLAG_UNKNOWN", undefined],
   [["--system", "x", "run", "r.ts"], "CLI_FLAG_UNKNOWN", 'run "sous run --help" for all flags'],
   [["run", "r.ts", "--model"], "CLI_VALUE_MISSING", "give it one: --model VALUE"],
@@ -82,6 +86,10 @@ test("parseCommandLine() leaves flags that are not ours to the recipe", async ()
 test("pairsOfFlags() refuses what neither the recipe nor the command has, naming the nearest of both", () => {
   const refused = (mend: string) => expect.objectContaining({ code: "CLI_FLAG_UNKNOWN", mend })
   expect(() => pairsOfFlags([{ flag: "--bse" }], ["base"])).toThrow(refused('write "--base"'))
+  expect(() => pairsOfFlags([{ flag: "--resume" }], ["base"])).toThrow(
+    expect.objectContaining({ code: "CLI_FLAG_OF_PROMPT" }),
+  )
+  expect(pairsOfFlags([{ flag: "--resume", value: "x" }], ["resume"])).toEqual(["resume=x"])
   expect(() => pairsOfFlags([{ flag: "--system", value: "x" }], ["base"])).toThrow(
     refused('run "sous run --help" for all flags'),
   )

@@ -163,11 +163,13 @@ describe("readTranscript()", () => {
     expect(await readTranscript(file)).toMatchObject({ entries: [{ type: "session" }], tornBytes: 64 })
   })
 
-  it("says which line is broken when it is not the last", async () => {
+  it("reads on behind a broken line, and says which it was; without the first line there is no transcript", async () => {
     const file = newFile()
     await createTranscript(file, {}).close()
     await appendFile(file, '{"uuid": "torn\n{"uuid":"u","type":"user"}\n')
-    await expect(readTranscript(file)).rejects.toMatchObject({ code: "SESSION_CORRUPT", details: { line: 2 } })
+    expect(await readTranscript(file)).toMatchObject({ entries: [{ type: "session" }, { uuid: "u" }], lost: [2] })
+    await writeFile(file, '{"uuid": "torn\n{"uuid":"u","type":"user"}\n')
+    await expect(readTranscript(file)).rejects.toMatchObject({ code: "SESSION_CORRUPT", details: { line: 1 } })
   })
 
   it("refuses a version it does not know", async () => {

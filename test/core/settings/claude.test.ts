@@ -57,6 +57,16 @@ test("loadSettings() keeps the place of a key that has another name here", async
   expect((await load()).settings.origins.get("effort")).toEqual({ scope: "project", file, line: 2, column: 3 })
 })
 
+test("loadSettings() takes claudeMdExcludes of all scopes as memory.exclude, each entry with its place", async () => {
+  const file = put(PROJECT, `{\n  "claudeMdExcludes": ["**/old/CLAUDE.md", 7,\n    "a.md"]\n}`)
+  put(USER, { claudeMdExcludes: ["b.md"] })
+  put("project/.sous/settings.json", { memory: { exclude: ["c.md"] } })
+  const { settings, warnings } = await load()
+  expect(settings.memory.exclude.map(({ value }) => value)).toEqual(["c.md", "**/old/CLAUDE.md", "a.md", "b.md"])
+  expect(settings.memory.exclude[2]).toMatchObject({ origin: { scope: "project", file, line: 3, column: 5 } })
+  expect(warnings).toEqual([`"claudeMdExcludes.1" at ${file}:2:44 is left out: expected a text`])
+})
+
 test("loadSettings() reads the organisation's parts after its file, the last in the alphabet first", async () => {
   put(MANAGED, { model: "base", effortLevel: "low" })
   put("etc-claude/managed-settings.d/10-a.json", { model: "a" })

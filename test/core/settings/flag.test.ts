@@ -3,7 +3,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import {
-  checkBypass,
   grantsOfFlags,
   optionsOfFlags,
   parseBudget,
@@ -11,6 +10,7 @@ import {
   settingsOfFlags,
   splitRules,
 } from "../../../core/settings/flag.ts"
+import { checkBypass } from "../../../core/settings/flag-bypass.ts"
 import { mergeSettings } from "../../../core/settings/merge.ts"
 
 test.each([

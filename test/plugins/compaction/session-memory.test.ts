@@ -57,16 +57,18 @@ describe("follow() of session-memory", () => {
   })
 
   test("keeps its notes when an answer lacks sections, and tries again later each time", async () => {
-    const notes = await noted(conversation(1))
+    const seen = conversation(1)
+    const notes = await noted(seen)
     const ask = answering("I have no idea")
-    const messages = conversation(4)
-    await expect(follow(requestFor(messages, { ask, notes }))).rejects.toThrow("lack Goal, Constraints")
-    await follow(requestFor(messages, { ask, notes }))
+    const rounds = (count: number) => Array.from({ length: count }, () => round()).flat()
+    const longer = [...seen, ...rounds(5)]
+    await expect(follow(requestFor(longer, { ask, notes }))).rejects.toThrow("lack Goal, Constraints")
+    await follow(requestFor(longer, { ask, notes }))
     expect(ask.asked).toHaveLength(1)
-    const longer = [...messages, ...conversation(8).slice(1)]
-    await expect(follow(requestFor(longer, { ask, notes }))).rejects.toThrow("lack Goal")
+    const evenLonger = [...longer, ...rounds(4)]
+    await expect(follow(requestFor(evenLonger, { ask, notes }))).rejects.toThrow("lack Goal")
     const again = answering(notesOf("second"))
-    await follow(requestFor([...longer, ...conversation(8)], { ask: again, notes }))
+    await follow(requestFor([...evenLonger, ...rounds(8)], { ask: again, notes }))
     expect(again.asked[0]!.text).toContain("first Goal")
   })
 

@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { inputJsonSchema } from "../../../core/tool-input.ts"
@@ -30,6 +31,8 @@ async function startCommand(context: TestContext): Promise<void> {
 
 const site = await createSite({ "/": page("text/html", "<p>Hello") })
 afterAll(() => site.close())
+const memory = mkdtempSync(join(tmpdir(), "sous-memory-"))
+afterAll(() => rmSync(memory, { recursive: true }))
 
 const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 const SAMPLES: Record<string, ToolSample> = {
@@ -49,6 +52,15 @@ const SAMPLES: Record<string, ToolSample> = {
   Grep: { good: { pattern: "one" }, bad: { pattern: "one", "-A": -1 }, prepare: readFileFirst },
   Bash: { good: { command: "echo hi" }, bad: { command: "echo hi", timeout: "soon" } },
   BashOutput: { good: { bash_id: "bash_1" }, bad: {}, prepare: startCommand },
+  TodoWrite: {
+    good: { todos: [{ content: "Look", status: "pending" }] },
+    bad: { todos: [{ content: "Look", status: "later" }] },
+  },
+  Memory: {
+    good: { command: "write", name: "a", content: "x" },
+    bad: { command: "rename" },
+    context: { memoryFolder: join(memory, "memory") },
+  },
   ExitPlanMode: { good: { plan: "1. Write a.txt" }, bad: { plan: "" } },
   KillShell: { good: { shell_id: "bash_1" }, bad: { bash_id: "bash_1" }, prepare: startCommand },
   WebFetch: {
@@ -67,12 +79,12 @@ const SAMPLES: Record<string, ToolSample> = {
 
 for (const tool of shipped) testTool(tool, SAMPLES[tool.name]!)
 
-test("the shipped tools take less than 7 KB of a request", () => {
+test("the shipped tools take less than 7.8 KB, with the one that is shown in plan mode alone", () => {
   const sizes = shipped.map((tool) => {
     const declared = { name: tool.name, description: tool.description, input_schema: inputJsonSchema(tool) }
     return [tool.name, JSON.stringify(declared).length] as const
   })
   const total = sizes.reduce((sum, [, size]) => sum + size, 0)
   console.log(`tools: ${total} bytes (${sizes.map(([name, size]) => `${name} ${size}`).join(", ")})`)
-  expect(total).toBeLessThan(7000)
+  expect(total).toBeLessThan(7800)
 })
