@@ -8,11 +8,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { build } from "esbuild"
-import { median } from "./samples.mjs"
 
 const [FEW, MANY] = [100, 10_000]
-const TURNS = 200
-const ROUNDS = 9
+/** Turns of one sample, and samples: few turns at a time, so that what else the machine does befalls both alike. */
+const TURNS = 2
+const SAMPLES = 60
 
 /** Adds one sample for each figure. */
 export async function measureAssembling(place, samples) {
@@ -20,15 +20,14 @@ export async function measureAssembling(place, samples) {
   const folder = mkdtempSync(join(tmpdir(), "sous-bench-assemble-"))
   try {
     const { createConversation } = await load(folder)
-    const [few, many] = [[], []]
-    for (let round = -2; round < ROUNDS; round++) {
-      const [first, second] = [timeTurns(createConversation, FEW), timeTurns(createConversation, MANY)]
-      if (round < 0) continue
-      few.push(first)
-      many.push(second)
+    const [few, many] = [FEW, MANY].map((old) => createTurns(createConversation, old))
+    const [first, second] = [[], []]
+    for (let i = 0; i < SAMPLES; i++) {
+      first.push(few())
+      second.push(many())
     }
-    samples.add("assemble", "sous", median(many) / median(few))
-    samples.add("assemble-many", "sous", median(many))
+    samples.add("assemble", "sous", quiet(second) / quiet(first))
+    samples.add("assemble-many", "sous", quiet(second))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -45,8 +44,8 @@ async function load(folder) {
 const text = (length) => [{ type: "text", text: "line of text\n".repeat(length / 13) }]
 const tools = Array.from({ length: 12 }, (_, i) => ({ name: `T${i}`, description: "d".repeat(300), input_schema: {} }))
 
-/** µs of a turn behind so many messages. */
-function timeTurns(createConversation, old) {
+/** Returns what takes some turns behind so many messages, and says how long one took, µs. */
+function createTurns(createConversation, old) {
   let written = 0
   const transcript = {
     append: (type, fields) => {
@@ -59,17 +58,24 @@ function timeTurns(createConversation, old) {
   let tokens = 1000
   const turn = () => {
     conversation.append("user", text(2000))
-    const request = conversation.request(32_000)
+    const { messages } = conversation.request(32_000)
     if (conversation.inputTokens() > conversation.worstInputTokens()) throw new Error("The worst is less than what is")
     tokens += 700
     conversation.counted({ input: tokens, output: 100, cacheRead: 0, cacheWrite: 0 }, { model: "m", at: 0 })
     conversation.append("assistant", text(400))
-    return request.messages.length
+    return messages.length
   }
   for (let i = 0; i < old / 2; i++) turn()
-  const begun = performance.now()
-  for (let i = 0; i < TURNS; i++) turn()
-  const took = performance.now() - begun
-  if (written === 0) throw new Error("Nothing was written")
-  return (took / TURNS) * 1000
+  return () => {
+    const [begun, before] = [performance.now(), written]
+    for (let i = 0; i < TURNS; i++) turn()
+    const took = performance.now() - begun
+    if (written === before) throw new Error("Nothing was written")
+    return (took / TURNS) * 1000
+  }
+}
+
+/** The lower quartile: what a busy machine does to some samples only ever adds. */
+function quiet(values) {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 4)]
 }

@@ -12,7 +12,7 @@ import { run } from "./process.mjs"
 /** Of each command, bytes: 2,000 of them are 100 MB. */
 const OUTPUT = 51_200
 /** The conversation is compacted at this share of the window. */
-const THRESHOLD = 0.5
+const THRESHOLD = 0.1
 const LIMIT_MS = 900_000
 
 /** Adds one sample for each figure. */

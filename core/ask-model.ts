@@ -4,6 +4,7 @@
  *
  * Invariant: it runs no tools and leaves nothing in the conversation; an answer that did not arrive whole is none.
  */
+import { mostTokens } from "./context/usage.ts"
 import type { Engine } from "./engine.ts"
 import type { StopReason, Usage } from "./message.ts"
 import { honoursSchema, type Model, type ModelRequest } from "./model.ts"
@@ -42,7 +43,7 @@ export async function askBehind(
 
 async function send(scope: AskingScope, { model, request, signal }: Omit<Sent, "reservation">): Promise<string> {
   const reservation = await scope.spend.reserve({
-    inputTokens: () => Buffer.byteLength(JSON.stringify(request)),
+    inputTokens: () => Buffer.byteLength(JSON.stringify({ ...request, messages: [] })) + mostTokens(request.messages),
     maxOutput: request.maxTokens,
     price: model.price,
     model: model.id,

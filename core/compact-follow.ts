@@ -5,7 +5,8 @@
  */
 import { askedOf } from "./compact.ts"
 import { compactingOptions, roomFor } from "./compact-room.ts"
-import { bindAsk, saidIn } from "./context/compact.ts"
+import { saidIn } from "./context/compact.ts"
+import type { Mark } from "./context/history.ts"
 import type { Loop, LoopState } from "./loop-state.ts"
 import type { MessageParam } from "./message.ts"
 import { within } from "./patience.ts"
@@ -14,8 +15,21 @@ import type { CompactionRequest } from "./plugin.ts"
 /** How long one look may take, ms. */
 const PATIENCE_MS = 120_000
 
+/** A conversation at the end of a turn. */
+export interface Seen {
+  messages: readonly MessageParam[]
+  marks: readonly Mark[]
+  sizes: readonly number[]
+  tokens: number
+}
+
+interface Look {
+  state: LoopState
+  seen: Seen
+}
+
 /** Lets them look, unless they still do. */
-export function followStrategies(loop: Loop, state: LoopState): void {
+export function followStrategies(loop: Loop, at: Look): void {
   const { compacting, scope } = loop
   const strategies = scope.engine.registry.compaction.filter(({ follow }) => follow !== undefined)
   if (strategies.length === 0 || compacting.unfollow !== undefined) return
@@ -23,7 +37,7 @@ export function followStrategies(loop: Loop, state: LoopState): void {
   const signal = AbortSignal.any([scope.signal, over.signal])
   compacting.unfollow = () => over.abort()
   const look = async () => {
-    const request = await requestFor(loop, state, signal)
+    const request = await requestFor(loop, at, signal)
     for (const strategy of strategies)
       await within(
         PATIENCE_MS,
@@ -45,22 +59,23 @@ export function followStrategies(loop: Loop, state: LoopState): void {
 }
 
 /** The messages are copied when they are first looked at: most looks end at the number of tokens. */
-async function requestFor(loop: Loop, state: LoopState, signal: AbortSignal): Promise<CompactionRequest> {
-  const { conversation } = loop
+async function requestFor(loop: Loop, { state, seen }: Look, signal: AbortSignal): Promise<CompactionRequest> {
   const room = await roomFor(state, compactingOptions(loop))
-  const [messages, marks] = [[...conversation.messages], [...conversation.marks]]
+  const asked = askedOf(loop, room, { trigger: "auto" })
   let copy: MessageParam[] | undefined
   return {
-    ...bindAsk(askedOf(loop, room, { trigger: "auto" }), signal),
+    ...asked,
+    // By now the loop may be between a call and its result.
+    ask: (question) => asked.ask({ messages: seen.messages, ...question }, signal),
     get messages() {
-      copy ??= structuredClone(messages)
+      copy ??= structuredClone([...seen.messages])
       return copy
     },
     get said() {
-      return saidIn({ messages, marks })
+      return saidIn(seen)
     },
-    sizes: conversation.sizes(),
-    tokens: conversation.inputTokens(),
+    sizes: seen.sizes,
+    tokens: seen.tokens,
     budget: room.budget,
     signal,
   }

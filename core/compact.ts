@@ -1,10 +1,11 @@
 /**
- * When a loop's conversation is shortened, and what is done around it: hooks, the scene set again, breakers.
+ * A loop's conversation, and why it is to be shorter → the shorter one, with all that is done around it: hooks, the scene
+ * set again, breakers.
  *
- * Invariant: every way to shorten is bounded; what cannot be shortened stops the run only once it does not fit, and
- * nothing is sent that is known not to fit.
+ * Invariant: every way to shorten is bounded, and one that has come to its bound is said once. Loaded when it is first due.
  */
 import { createAsk } from "./compact-ask.ts"
+import type { Compacting, Due } from "./compact-due.ts"
 import { compactingOptions, keepOf, type Room, roomFor } from "./compact-room.ts"
 import { assembleOpening } from "./context/assemble.ts"
 import { type Asked, shorten } from "./context/compact.ts"
@@ -15,57 +16,26 @@ import { planReminder } from "./plan-mode.ts"
 import type { Compaction, CompactionRequest } from "./plugin.ts"
 import { hookSource } from "./scope.ts"
 
-/** What a loop remembers about shortening its conversation. */
-export interface Compacting {
-  /** In a row. */
-  failures: number
-  /** Times in a row that it was full again within a few turns. */
-  refills: number
-  /** The turn before which it was last shortened. */
-  turn?: number
-  /** It has been given up for this run. */
-  off: boolean
-  /** A person has asked for it; the text: what matters most. */
-  asked?: string
-  /** Ends what strategies do beside the loop. */
-  unfollow?: () => void
-}
-
 /** Failures in a row, and refills in a row, after which it is given up for the run. */
 const BREAKER = 3
 /** Full again within so many turns counts as a refill. */
 const REFILL_TURNS = 3
-/** The API forgets a prompt after so long, ms. */
-const CACHE_MS = 5 * 60_000
 
 type Stop = Exclude<Next, LoopState>
 type Trigger = CompactionRequest["trigger"]
 
-/**
- * Before a request: shortens when a person has asked, when the window is nearly full, or cheaply when the cache has gone
- * cold anyway. Returns why the loop has to stop, if it has to.
- */
-export async function* keepRoom(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Stop | undefined> {
-  const { compacting, conversation, scope } = loop
-  const options = compactingOptions(loop)
-  const room = await roomFor(state, options)
-  if (compacting.asked !== undefined) {
-    const focus = compacting.asked
-    delete compacting.asked
-    const failed = yield* attempt(loop, room, { trigger: "manual", focus })
-    if (failed !== undefined) yield warning(`The conversation was not compacted: ${failed}`)
-  }
-  const tokens = conversation.inputTokens()
-  if (options.auto !== false && !compacting.off && conversation.turns > 0) {
-    if (tokens > room.limit) yield* shortenInTime(loop, state, room)
-    else if (isCold(loop) && tokens > room.window / 4) yield* attempt(loop, room, { trigger: "auto", cheap: true })
-  }
-  if (scope.signal.aborted) return { stop: "aborted" }
-  if (options.auto === false || !conversation.gauged || conversation.inputTokens() < room.window) return undefined
-  return {
-    stop: "context_exhausted",
-    error: `The conversation has about ${conversation.inputTokens()} tokens, and the model's window holds ${room.window}`,
-  }
+/** Does what is due before a request. */
+export async function* shortenBefore(
+  loop: Loop,
+  state: LoopState,
+  { room, due }: { room: Room; due: Due },
+): AsyncGenerator<EventBody, void> {
+  if (due === "full") return yield* shortenInTime(loop, state, room)
+  if (due === "cold") return void (yield* attempt(loop, room, { trigger: "auto", cheap: true }))
+  const focus = loop.compacting.asked ?? ""
+  delete loop.compacting.asked
+  const failed = yield* attempt(loop, room, { trigger: "manual", focus })
+  if (failed !== undefined) yield warning(`The conversation was not compacted: ${failed}`)
 }
 
 async function* shortenInTime(loop: Loop, state: LoopState, room: Room): AsyncGenerator<EventBody, void> {
@@ -196,10 +166,6 @@ function strategiesFor(loop: Loop, { trigger, cheap }: Attempt): Compaction[] {
   const first = (strategy: Compaction) =>
     strategy.name === wanted ? 0 : trigger === "manual" && strategy.cheap ? 2 : 1
   return all.filter((strategy) => !cheap || strategy.cheap).sort((a, b) => first(a) - first(b))
-}
-
-function isCold({ conversation, scope }: Loop): boolean {
-  return conversation.answeredAt !== undefined && scope.engine.clock.now() - conversation.answeredAt > CACHE_MS
 }
 
 /** True when it has come too often. */

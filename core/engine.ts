@@ -18,7 +18,7 @@ import type { ContextPlaces } from "./plugin.ts"
 import type { Spend } from "./recipe/spend.ts"
 import type { Registry } from "./registry.ts"
 import type { AgentScope } from "./scope.ts"
-import type { RunSession } from "./session/session.ts"
+import type { RunSession } from "./session/session-place.ts"
 import type { AgentDefinition, AgentIdentity, CompactOptions, Effort, PermissionMode } from "./tool.ts"
 
 /** The plugins of one run, as it has them. */

@@ -11,7 +11,7 @@ import type { Permitted } from "./permit.ts"
 import type { AgentScope } from "./scope.ts"
 import type { Tool } from "./tool.ts"
 
-/** Keeps them; returns what to call once the call is done. Throws CHECKPOINT_UNWRITABLE or CHECKPOINT_LOG_BROKEN. */
+/** Keeps them; returns what to call once the call is done. Throws as the store does. */
 export async function keepFiles(
   scope: AgentScope,
   tool: Tool,

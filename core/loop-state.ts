@@ -4,7 +4,7 @@
  * Invariant: a state is replaced, never changed; every way to go on has a name and is counted.
  */
 import type { Called } from "./call.ts"
-import type { Compacting } from "./compact.ts"
+import type { Compacting } from "./compact-due.ts"
 import { declareTools } from "./context/assemble.ts"
 import type { Conversation } from "./context/conversation.ts"
 import { takeReminders } from "./context/remind.ts"
@@ -126,6 +126,7 @@ export async function appendResults(loop: Loop, calls: readonly Called[], { said
     ...(reminded.pins.length > 0 ? { pins: reminded.pins.map((pin) => ({ ...pin, block: pin.block + pinsAt })) } : {}),
     ...(words.length > 0 ? { said: words.map((_, index) => calls.length + unsaid.length + index) } : {}),
   })
+  if (reminded.keys.length > 0) conversation.tell(reminded.keys)
 }
 
 /** What a person said but for `/compact`, which is done before the next request. */

@@ -7,8 +7,7 @@
  * Trail: 1 of 6, next dispatch.ts.
  */
 import { runCalls } from "./batch.ts"
-import { keepRoom } from "./compact.ts"
-import { followStrategies } from "./compact-follow.ts"
+import { keepRoom, letFollow, strategyFault } from "./compact-due.ts"
 import type { EventBody } from "./event.ts"
 import {
   appendResults,
@@ -47,6 +46,8 @@ export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, 
     compactedAt: -1,
     text: "",
   }
+  const fault = strategyFault(loop)
+  if (fault !== undefined) yield { type: "notice", level: "warning", message: fault }
   if (options.compactOnly !== undefined) return await finish(loop, state, yield* compactOnly(loop, state))
   while (true) {
     const next = yield* takeTurn(loop, state)
@@ -113,10 +114,12 @@ function stopBefore(loop: Loop, state: LoopState): Next | undefined {
 async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "answer" }): Promise<Next> {
   const { conversation, scope } = loop
   conversation.append("assistant", turn.answer.content)
+  // What calls have changed when the process is killed must not be unknown to the conversation.
+  await conversation.flush()
   const calls = await runCalls(scope, turn.answer.uses, turn.early)
   const queued = scope.signal.aborted ? { said: [], told: [] } : await loop.inbox()
   await appendResults(loop, calls, queued)
-  followStrategies(loop, state)
+  letFollow(loop, state)
   const { conclusion } = scope
   scope.conclusion = undefined
   if (conclusion !== undefined && loop.output === undefined)

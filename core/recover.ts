@@ -4,7 +4,6 @@
  * Invariant: every way on is bounded, and none of them sends a tool_use that was cut off or runs one twice.
  */
 import { runCalls } from "./batch.ts"
-import { shortenForModel } from "./compact.ts"
 import type { EventBody } from "./event.ts"
 import { appendResults, follow, type Loop, type LoopState, type Next } from "./loop-state.ts"
 import type { ContentBlockParam } from "./message.ts"
@@ -122,6 +121,7 @@ async function* shorten(
   state: LoopState,
   excessTokens: number | undefined,
 ): AsyncGenerator<EventBody, Next> {
+  const { shortenForModel } = await import("./compact.ts")
   const stop = yield* shortenForModel(loop, state, excessTokens)
   return stop ?? follow(state, "compacted", { compactedAt: state.turn })
 }

@@ -64,11 +64,16 @@ export async function* requestAnswer(loop: Loop, state: LoopState): AsyncGenerat
 /** Output tokens that an answer has at least, however full the window is. */
 const LEAST_OUTPUT = 1024
 
+/** The share by which an estimate may be too low. */
+const UNSURE = 0.5
+
 /** Output tokens to ask for: no more than the window holds beside the conversation. */
 async function outputRoom({ conversation }: Loop, { model, maxTokens }: LoopState): Promise<number> {
   if (!conversation.gauged) return maxTokens
   const { contextWindow } = await limitsOf(model)
-  return Math.max(Math.min(LEAST_OUTPUT, maxTokens), Math.min(maxTokens, contextWindow - conversation.inputTokens()))
+  const tokens = conversation.inputTokens()
+  const room = Math.floor(contextWindow - tokens - (tokens - conversation.contextTokens()) * UNSURE)
+  return Math.max(Math.min(LEAST_OUTPUT, maxTokens), Math.min(maxTokens, room))
 }
 
 /** How long a model's stream may take to end by itself after an abort, ms; then it is left alone. */

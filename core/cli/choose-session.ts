@@ -5,9 +5,9 @@
  */
 import { realpath } from "node:fs/promises"
 import { SousError } from "../error.ts"
-import { sessionsFolder } from "../session/session.ts"
 import { newestSessions } from "../session/session-find.ts"
 import { listSessions } from "../session/session-list.ts"
+import { sessionsFolder } from "../session/session-place.ts"
 import { stateFolderFor } from "../session/store.ts"
 import type { Session } from "./session.ts"
 import { dateOf, shortWords } from "./sessions-text.ts"

@@ -4,15 +4,15 @@
  * Invariant: a recipe gets what it asks for only where somebody granted it.
  */
 import { existsSync } from "node:fs"
-import { stat } from "node:fs/promises"
+import { stat, writeFile } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { RunEvent } from "../event.ts"
 import type { Kit, Run } from "../kit.ts"
 import { loadRecipe } from "../recipe/load.ts"
 import { describeParams, listParams, readParams } from "../recipe/param.ts"
 import { cleaningFile } from "../session/cleaning-file.ts"
-import type { SessionRequest } from "../session/session.ts"
-import { stateFolderFor } from "../session/store.ts"
+import type { SessionRequest } from "../session/session-place.ts"
+import { FILE_MODE, stateFolderFor } from "../session/store.ts"
 import { readObject } from "../settings/flag.ts"
 import { given } from "../settings/given.ts"
 import { findRecipe, type RecipeOrigin, rulesToGrant, unknownRecipe } from "../settings/recipe-file.ts"
@@ -68,8 +68,11 @@ const DAY_MS = 86_400_000
 async function cleanDaily(session: Session): Promise<void> {
   const { host, home } = session
   if (host.signal.aborted || isMarkedInside(host)) return
-  const looked = await stat(cleaningFile(stateFolderFor(host.env, home))).catch(() => undefined)
-  if (looked !== undefined && Date.now() - looked.mtimeMs < DAY_MS) return
+  const file = cleaningFile(stateFolderFor(host.env, home))
+  const looked = await stat(file).catch(() => undefined)
+  // Where nothing was ever kept, nothing is old: the first look is tomorrow's.
+  if (looked === undefined) return await writeFile(file, "", { flag: "wx", mode: FILE_MODE }).catch(() => {})
+  if (Date.now() - looked.mtimeMs < DAY_MS) return
   await (await import("./sessions-clean.ts")).cleanSessions(session)
 }
 

@@ -5,10 +5,10 @@
  * Invariant: nothing is deleted unasked, and nothing that goes wrong here is a fault of the run.
  */
 import { realpath } from "node:fs/promises"
-import { sessionsFolder } from "../session/session.ts"
 import { loadConsent, oldSessions, removeSession, saveConsent } from "../session/session-clean.ts"
 import { allSessionsFolders } from "../session/session-find.ts"
 import { listSessions, type SessionSummary } from "../session/session-list.ts"
+import { sessionsFolder } from "../session/session-place.ts"
 import { stateFolderFor } from "../session/store.ts"
 import type { Session } from "./session.ts"
 import { cleaningQuestion } from "./sessions-text.ts"

@@ -95,7 +95,8 @@ async function propose(strategy: Compaction, view: Shortenable, options: Shorten
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
   const request: CompactionRequest = {
-    ...bindAsk(asked, signal),
+    ...asked,
+    ask: (question) => asked.ask(question, signal),
     messages: structuredClone(view.messages) as MessageParam[],
     sizes: [...view.sizes],
     tokens: view.tokens,
@@ -113,11 +114,6 @@ async function propose(strategy: Compaction, view: Shortenable, options: Shorten
   } finally {
     over.abort()
   }
-}
-
-/** The same for one strategy: once `signal` fires, it is answered no more. */
-export function bindAsk(asked: Asked, signal: AbortSignal): Omit<Asked, "ask"> & Pick<CompactionRequest, "ask"> {
-  return { ...asked, ask: (question) => asked.ask(question, signal) }
 }
 
 async function accept(proposal: unknown, view: Shortenable, options: ShortenOptions) {

@@ -18,30 +18,33 @@ const FILES = "touched files"
 /** How many of them a strategy is told. */
 const MOST_FILES = 100
 
-/** The reminders that are due, to be appended behind results; `pins` count from 0. They count as told. */
-export async function takeReminders(
-  scope: AgentScope,
-  conversation: Conversation,
-): Promise<{ texts: string[]; pins: Pin[] }> {
+/** Reminders that are due. */
+export interface Reminded {
+  texts: string[]
+  /** Which of the texts are pinned. */
+  pins: Pin[]
+  /** To be noted with `Conversation.tell` once the texts stand in the conversation. */
+  keys: { key: string; pinned?: boolean }[]
+}
+
+/** Asks the sources what is due, to be appended behind results. */
+export async function takeReminders(scope: AgentScope, conversation: Conversation): Promise<Reminded> {
   const sources = scope.engine.registry.context.filter(({ remind }) => remind !== undefined)
   const touched = scope.touched.splice(0)
   noteFiles(conversation, touched)
-  if (sources.length === 0) return { texts: [], pins: [] }
+  if (sources.length === 0) return { texts: [], pins: [], keys: [] }
   const moment = momentOf(scope, conversation, touched)
   const asked = await Promise.all(
     sources.map(async (source) => {
       const told = await ask(scope, source, () => source.remind?.(moment(source)))
-      return (told ?? []).map((reminder) => ({ ...reminder, source: source.name }))
+      return [...(told ?? [])].filter(isReminder).map((reminder) => ({ ...reminder, source: source.name }))
     }),
   )
-  const due = asked.flat().filter(isReminder).filter(unlessTold(conversation))
-  if (due.length > 0)
-    conversation.tell(
-      due.map(({ source, key, pinned }) => ({ key: `${source} ${key}`, ...(pinned ? { pinned } : {}) })),
-    )
+  const due = asked.flat().filter(unlessTold(conversation))
   return {
     texts: due.map(({ text }) => text),
     pins: due.flatMap(({ pinned, source, key }, block) => (pinned ? [{ block, source: `${source} ${key}` }] : [])),
+    keys: due.map(({ source, key, pinned }) => ({ key: `${source} ${key}`, ...(pinned ? { pinned } : {}) })),
   }
 }
 
@@ -95,8 +98,9 @@ async function ask<T>(
   )
 }
 
-function isReminder(reminder: Reminder & { source: string }): boolean {
-  return typeof reminder.key === "string" && typeof reminder.text === "string" && reminder.text !== ""
+function isReminder(reminder: unknown): reminder is Reminder {
+  const { key, text } = (reminder ?? {}) as Partial<Record<keyof Reminder, unknown>>
+  return typeof key === "string" && typeof text === "string" && text !== ""
 }
 
 /** Also one that two calls of the same turn brought about is told once. */

@@ -9,7 +9,7 @@ import { join } from "node:path"
 export interface CheckpointStore {
   /**
    * Keeps files (real paths) that a call is about to change, or notes that they do not exist. Returns what to call once it
-   * is done. Throws CHECKPOINT_UNWRITABLE or CHECKPOINT_LOG_BROKEN.
+   * is done. Throws CHECKPOINT_UNWRITABLE or SESSION_FOLDER_UNWRITABLE.
    */
   before(call: CheckpointCall, paths: readonly string[]): Promise<() => Promise<void>>
 }

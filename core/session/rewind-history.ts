@@ -135,9 +135,11 @@ function marksOf(records: readonly LogRecord[]): Mark[] {
     }
     if (record.type === "after") marks.push({ turn: turns.get(record.id) ?? 0, place })
     if (record.type !== "rewind") continue
-    before.set(record.id, marks)
+    // What was cut off and is finished now counts as one.
+    const here = before.get(record.finishes ?? "") ?? marks
+    before.set(record.id, here)
     // Where only files are put back, the turns since then stay.
-    const then = (record.conversation && before.get(record.undoes ?? "")) ?? marks
+    const then = (record.conversation && before.get(record.undoes ?? "")) ?? here
     marks = [...then.filter(({ turn }) => turn <= record.turns), { turn: record.turns + 1, place }]
   }
   return marks

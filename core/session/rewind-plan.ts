@@ -4,13 +4,14 @@
  * Invariant: a path is put back only as it was when the session first changed it behind that place; what was not kept, or
  * could not be kept now, stays as it is and is named.
  */
+import { dirname } from "node:path"
 import { SousError } from "../error.ts"
 import type { CheckpointPlace } from "./checkpoint.ts"
 import { type RewindBegun, type RewoundFile, readLog } from "./checkpoint-log.ts"
 import { type FileState, isSameContent, isSameState, lookAt } from "./checkpoint-state.ts"
 import { createRewindHistory, type PathState, type RewindHistory } from "./rewind-history.ts"
-import { checkWay } from "./rewind-restore.ts"
 import { turnsOf } from "./rewind-turn.ts"
+import { lookHere } from "./rewind-way.ts"
 import { followChain } from "./session-chain.ts"
 import { readTranscript, type TranscriptEntry } from "./transcript.ts"
 
@@ -133,23 +134,31 @@ async function planFiles(
   history: RewindHistory,
   place: number,
 ): Promise<Pick<RewindPlan, "files" | "left" | "conflicts">> {
-  const files: PlannedFile[] = []
+  const files = new Map<string, PlannedFile>()
   const left: { path: string; reason: string }[] = []
   const conflicts: string[] = []
-  for (const [path, then] of history.statesAt(place)) {
-    const before = await lookAt(path)
+  // What stands above comes first: where a link gives way to a folder, nothing stands below it yet.
+  const goes = (link: string) => files.get(link)?.before.kind === "link"
+  for (const [path, then] of [...history.statesAt(place)].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const before = await lookHere(path, { goes: (link) => goes(link) || then.state.kind === "none" })
     if (isSameState(before, then.state)) continue
     const reason = reasonToLeave(before, then)
-    if (reason !== undefined) {
-      left.push({ path, reason })
-      continue
-    }
-    await checkWay(path)
-    files.push({ path, before, after: then.state, others: then.others })
-    if (!history.known(path).some((state) => isSameContent(state, before))) conflicts.push(path)
+    if (reason === undefined) files.set(path, { path, before, after: then.state, others: then.others })
+    else left.push({ path, reason })
+    if (reason === undefined && !history.known(path).some((state) => isSameContent(state, before))) conflicts.push(path)
   }
+  for (const { path, after } of [...files.values()]) if (after.kind !== "none") await addFolders(path, files)
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
-  return { files: files.sort(byPath), left: left.sort(byPath), conflicts: conflicts.sort() }
+  return { files: [...files.values()].sort(byPath), left, conflicts }
+}
+
+/** Folders above a path that somebody took away: they are made as any folder is. */
+async function addFolders(path: string, files: Map<string, PlannedFile>): Promise<void> {
+  for (let above = dirname(path); !files.has(above); above = dirname(above)) {
+    if ((await lookAt(above)).kind !== "none") return
+    const after: FileState = { kind: "folder", mode: 0o755 }
+    files.set(above, { path: above, before: { kind: "none" }, after, others: false })
+  }
 }
 
 /** Undefined: it can be put back, and what stands there now can be kept. */

@@ -4,12 +4,13 @@
  * Invariant: a file is exchanged in one move; nothing is written through a link; where it stops, doing it again goes on.
  */
 import { constants } from "node:fs"
-import { chmod, lstat, mkdir, open, realpath, rename, rm, rmdir, symlink, unlink } from "node:fs/promises"
+import { lstat, mkdir, open, rename, rm, rmdir, symlink, unlink } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { isSousError, SousError } from "../error.ts"
 import type { RewoundFile } from "./checkpoint-log.ts"
 import { type FileState, hashOf, isSameState, lookAt } from "./checkpoint-state.ts"
 import { reasonOf } from "./own-file.ts"
+import { checkWay, inFolderOf } from "./rewind-way.ts"
 
 /** How files are put back. */
 export interface RestoreOptions {
@@ -27,51 +28,29 @@ export async function restoreFiles(files: readonly RewoundFile[], options: Resto
   const deepFirst = [...files].sort((a, b) => b.path.length - a.path.length)
   for (const { path, before, after } of deepFirst)
     if (before.kind !== "none" && (after.kind === "none" || isFolder(before) !== isFolder(after)))
-      await named(path, () => remove(path, before))
+      await named(path, (place) => remove(place, before))
   for (const { path, after } of [...deepFirst].reverse()) {
-    if (after.kind === "folder") await named(path, () => makeFolder(path))
-    if (after.kind === "file" || after.kind === "link") await named(path, () => make(path, after, options))
+    if (after.kind === "folder") await named(path, makeFolder)
+    if (after.kind === "file" || after.kind === "link") await named(path, (place) => make(place, after, options))
   }
   // Last: a folder may be meant to take nothing more.
-  for (const { path, after } of deepFirst) if (after.kind === "folder") await named(path, () => chmod(path, after.mode))
+  for (const { path, after } of deepFirst) {
+    if (after.kind === "folder") await named(path, (place) => setMode(place, after.mode))
+  }
 }
 
 /** Takes away what a rewind that was cut off had begun to write. */
 export async function removeLeftovers(files: readonly RewoundFile[], id: string): Promise<void> {
-  for (const { path } of files)
-    if (await isAtHome(path)) await rm(temporaryOf(path, id), { force: true }).catch(() => {})
-}
-
-/** Throws REWIND_PATH_ELSEWHERE when a link stands in the way to a path (absolute, real as it was kept). */
-export async function checkWay(path: string): Promise<void> {
-  for (let folder = dirname(path); ; folder = dirname(folder)) {
-    const real = await realpath(folder).catch((error) => missingOr(error))
-    if (real === undefined && folder !== dirname(folder) && !(await isLink(folder))) continue
-    if (real !== folder) throw new SousError("REWIND_PATH_ELSEWHERE", { path, real: real ?? folder })
-    return
+  for (const { path } of files) {
+    // Where there is no such folder any more, or not there, nothing of it is left that could be reached.
+    await named(path, (place) => rm(temporaryOf(place, id), { force: true })).catch(() => {})
   }
 }
 
-function missingOr(error: unknown): undefined {
-  if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined
-  throw error
-}
-
-async function isLink(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true
-}
-
-async function isAtHome(path: string): Promise<boolean> {
-  return await checkWay(path).then(
-    () => true,
-    () => false,
-  )
-}
-
-async function named(path: string, work: () => Promise<void>): Promise<void> {
+async function named(path: string, work: (place: string) => Promise<void>): Promise<void> {
   try {
     await checkWay(path)
-    await work()
+    await inFolderOf(path, work)
   } catch (cause) {
     if (isSousError(cause)) throw cause
     throw new SousError("REWIND_FAILED", { path, reason: reasonOf(cause) }, { cause })
@@ -82,31 +61,38 @@ function isFolder({ kind }: FileState): boolean {
   return kind === "folder"
 }
 
-async function remove(path: string, before: FileState): Promise<void> {
+async function remove(place: string, before: FileState): Promise<void> {
   const ignore = (...codes: string[]) => {
     return (error: NodeJS.ErrnoException) => {
       if (!codes.includes(error.code ?? "")) throw error
     }
   }
-  if (isFolder(before)) await rmdir(path).catch(ignore("ENOENT", "ENOTEMPTY", "EEXIST"))
-  else await unlink(path).catch(ignore("ENOENT"))
+  if (isFolder(before)) await rmdir(place).catch(ignore("ENOENT", "ENOTEMPTY", "EEXIST"))
+  else await unlink(place).catch(ignore("ENOENT"))
 }
 
-async function makeFolder(path: string): Promise<void> {
-  if ((await lookAt(path)).kind !== "folder") await mkdir(path, { mode: 0o700 })
+async function makeFolder(place: string): Promise<void> {
+  if ((await lookAt(place)).kind !== "folder") await mkdir(place, { mode: 0o700 })
+}
+
+async function setMode(place: string, mode: number): Promise<void> {
+  const found = await lstat(place)
+  if ((found.mode & 0o7777) === mode) return
+  const handle = await open(place, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0))
+  await handle.chmod(mode).finally(() => handle.close())
 }
 
 async function make(
-  path: string,
+  place: string,
   state: FileState & { kind: "file" | "link" },
   { id, read }: RestoreOptions,
 ): Promise<void> {
-  if (isSameState(await lookAt(path), state)) return
-  const temporary = temporaryOf(path, id)
+  if (isSameState(await lookAt(place), state)) return
+  const temporary = temporaryOf(place, id)
   await rm(temporary, { force: true })
   if (state.kind === "link") await symlink(state.target, temporary)
-  else await writeFile(temporary, { bytes: await read(state.hash!), mode: state.mode, like: path })
-  await rename(temporary, path).catch(async (error) => {
+  else await writeFile(temporary, { bytes: await read(state.hash!), mode: state.mode, like: place })
+  await rename(temporary, place).catch(async (error) => {
     await rm(temporary, { force: true })
     throw error
   })
@@ -137,7 +123,7 @@ async function writeFile(file: string, { bytes, mode, like }: Written): Promise<
   }
 }
 
-function temporaryOf(path: string, id: string): string {
-  const name = hashOf(Buffer.from(basename(path))).slice(0, 8)
-  return join(dirname(path), `.sous-${name}-${id.slice(0, 8)}.tmp`)
+function temporaryOf(place: string, id: string): string {
+  const name = hashOf(Buffer.from(basename(place))).slice(0, 8)
+  return join(dirname(place), `.sous-${name}-${id.slice(0, 8)}.tmp`)
 }

@@ -10,10 +10,11 @@ import type { Clock } from "../clock.ts"
 import { SousError } from "../error.ts"
 import { keepBytes, readBytes } from "./checkpoint-content.ts"
 import { appendRecord, mendLog, type RewindBegun, type RewoundFile } from "./checkpoint-log.ts"
-import { isSameState, lookAt } from "./checkpoint-state.ts"
+import { isSameState } from "./checkpoint-state.ts"
 import { type PlannedFile, type RewindPlan, type RewindSubject, readSubject } from "./rewind-plan.ts"
-import { checkWay, removeLeftovers, restoreFiles } from "./rewind-restore.ts"
+import { removeLeftovers, restoreFiles } from "./rewind-restore.ts"
 import { type SessionTurn, turnsOf } from "./rewind-turn.ts"
+import { lookHere } from "./rewind-way.ts"
 import { followChain } from "./session-chain.ts"
 import { createTranscript, readTranscript } from "./transcript.ts"
 
@@ -56,10 +57,7 @@ export async function rewind(plan: RewindPlan, { force = false, clock = Date }: 
   const { log, content } = subject.checkpoints
   if (!force && plan.conflicts.length > 0) throw new SousError("REWIND_CHANGED_SINCE", { files: plan.conflicts })
   const read = async (hash: string) => await readKept(plan, hash)
-  for (const { path, after } of files) {
-    await checkWay(path)
-    if (after.kind === "file") await read(after.hash!)
-  }
+  for (const { after } of files) if (after.kind === "file") await read(after.hash!)
   await keepCurrent(files, content)
   const id = randomUUID()
   const record = recordOf(plan, { id, at: new Date(clock.now()).toISOString() })
@@ -98,8 +96,13 @@ async function readKept({ subject, files }: RewindPlan, hash: string): Promise<B
 /** Keeps what stands there now, so that this can be undone; it has to be what the person was shown. */
 async function keepCurrent(files: readonly PlannedFile[], content: string): Promise<void> {
   const changed: string[] = []
+  const links = new Set(files.flatMap(({ path, before }) => (before.kind === "link" ? [path] : [])))
+  const options = {
+    goes: (link: string) => links.has(link),
+    keep: (hash: string, bytes: Buffer) => keepBytes(content, hash, bytes),
+  }
   for (const { path, before } of files) {
-    const now = await lookAt(path, (hash, bytes) => keepBytes(content, hash, bytes))
+    const now = await lookHere(path, options)
     if (!isSameState(now, before)) changed.push(path)
   }
   if (changed.length > 0) throw new SousError("REWIND_CHANGED_SINCE", { files: changed })

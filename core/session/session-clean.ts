@@ -9,9 +9,9 @@ import { SousError } from "../error.ts"
 import { cleaningFile } from "./cleaning-file.ts"
 import { replaceFile } from "./lock.ts"
 import { parseJson, readOwnFile, reasonOf } from "./own-file.ts"
-import { sessionFile } from "./session.ts"
 import { idsIn } from "./session-find.ts"
 import { holderOf, holdSession } from "./session-lock.ts"
+import { sessionFile } from "./session-place.ts"
 import { createOwnFolder } from "./store.ts"
 
 /** What a person said when asked whether old conversations may be deleted. */

@@ -7,7 +7,7 @@ import type { Dirent } from "node:fs"
 import { readdir, realpath, stat } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
-import { type SessionPlace, type SessionRequest, sessionFile, sessionsFolder } from "./session.ts"
+import { type SessionPlace, type SessionRequest, sessionFile, sessionsFolder } from "./session-place.ts"
 
 /** A conversation that was found. */
 export interface FoundSession {

@@ -5,9 +5,9 @@
  */
 import { type FileHandle, open } from "node:fs/promises"
 import { parseJson } from "./own-file.ts"
-import { sessionFile } from "./session.ts"
 import { idsIn } from "./session-find.ts"
 import { readSession } from "./session-open.ts"
+import { sessionFile } from "./session-place.ts"
 import type { TranscriptEntry } from "./transcript.ts"
 
 /** A conversation in a list. */

@@ -10,10 +10,16 @@ import { SousError } from "../error.ts"
 import type { ContentBlockParam } from "../message.ts"
 import { createCheckpointStore } from "./checkpoint.ts"
 import { reasonOf } from "./own-file.ts"
-import { type RunSession, type SessionPlace, type SessionRequest, sessionFile, sessionsFolder } from "./session.ts"
 import { followChain, openCalls } from "./session-chain.ts"
 import { type FoundSession, findSession } from "./session-find.ts"
 import { holdSession } from "./session-lock.ts"
+import {
+  type RunSession,
+  type SessionPlace,
+  type SessionRequest,
+  sessionFile,
+  sessionsFolder,
+} from "./session-place.ts"
 import { createFolder, FILE_MODE } from "./store.ts"
 import { createTranscript, readTranscript, type TranscriptEntry } from "./transcript.ts"
 

@@ -1,10 +1,11 @@
 /**
- * The compaction that needs no model: old whole rounds are left out, the person's words and the newest rounds stay.
+ * The compaction that needs no model: old whole rounds are left out; what an earlier summary said, the
+ * person's words and the newest rounds stay.
  *
  * Invariant: it always proposes something when there is a round to leave out.
  */
 import { type CompactionProposal, type CompactionRequest, definePlugin } from "sous"
-import { endWithin, fileLines, saidBefore } from "./round.ts"
+import { earlierText, endWithin, fileLines, INTRO, saidBefore } from "./round.ts"
 
 /** The share of the messages that stays at the most. */
 const STAYS = 0.5
@@ -24,11 +25,14 @@ function propose(request: CompactionRequest): CompactionProposal | undefined {
 }
 
 function summarise(request: CompactionRequest, keepFrom: number, room: number): string {
-  const words = saidBefore(request, keepFrom, Math.max(2000, room * 0.3))
+  const most = Math.max(2000, room * 0.3)
+  const earlier = earlierText(request.messages, most)
+  const words = saidBefore(request, keepFrom, most).filter((text) => !earlier.includes(text))
   return [
-    `[The conversation became too long. ${keepFrom} older messages were left out; read again what you need from them.]`,
+    `${INTRO}. ${keepFrom} older messages were left out; read again what you need from them.]`,
     ...(request.focus ? [`What matters: ${request.focus}`] : []),
-    ...fileLines(request),
+    ...fileLines(request, earlier),
+    ...(earlier === "" ? [] : [earlier]),
     ...(words.length > 0 ? ["What the person said in them:", ...words] : []),
   ].join("\n\n")
 }

@@ -49,3 +49,16 @@ export function fileLines({ files }: Pick<CompactionRequest, "files">, text = ""
   }
   return [...line("Files changed", files.changed), ...line("Files read", files.read)]
 }
+
+/** How every text begins that stands for what came before. */
+export const INTRO = "[The conversation became too long"
+
+/** What such a text in the first message says, at most `chars` characters, without what is told anew; "" if there is none. */
+export function earlierText([first]: readonly MessageParam[], chars: number): string {
+  if (first === undefined || typeof first.content === "string") return ""
+  const found = first.content.find((block) => block.type === "text" && block.text.startsWith(INTRO))
+  if (found?.type !== "text") return ""
+  const told = found.text.split("\n\n").slice(1)
+  const text = told.filter((part) => !/^(?:Files changed|Files read|What matters): /.test(part)).join("\n\n")
+  return text.length > chars ? `${text.slice(0, chars)} […]` : text
+}

@@ -3,10 +3,9 @@
  *
  * Invariant: the notes never stand for a message that they have not seen; a call and its result stay together.
  */
-import { createHash } from "node:crypto"
 import { type Compaction, type CompactionRequest, definePlugin, type MessageParam, z } from "sous"
 import { excerptOf } from "./excerpt.ts"
-import { fileLines } from "./round.ts"
+import { fileLines, INTRO } from "./round.ts"
 import { headings, lacking } from "./sections.ts"
 
 const settings = z.strictObject({
@@ -26,15 +25,14 @@ export default definePlugin({
 /** The notes, and how far they have seen. */
 interface Memory {
   text: string
-  /** The last answer that they have seen, and how many messages behind it. */
+  /** A call of the last round that they have seen. */
   anchor: string
-  behind: number
   /** Tokens of the request when they were written. */
   tokens: number
   /** Attempts in a row that brought no notes. */
   failures: number
 }
-const NONE: Memory = { text: "", anchor: "", behind: 0, tokens: 0, failures: 0 }
+const NONE: Memory = { text: "", anchor: "", tokens: 0, failures: 0 }
 
 /** The strategy "session-memory". */
 export function createSessionMemory(options: Settings): Compaction {
@@ -61,15 +59,15 @@ async function follow(request: CompactionRequest, { model, every }: Settings): P
   // Most looks end here, before the messages are touched.
   if (tokens >= memory.tokens && tokens - memory.tokens < due) return
   const { messages } = request
-  const last = messages.findLastIndex(({ role }) => role === "assistant")
-  const from = seenBy(memory, messages)
-  if (last < from || sum(sizes.slice(from)) < due) return
+  const last = messages.slice(0, -1).findLastIndex((message) => callsOf(message).length > 0)
+  const [from, to] = [seenBy(memory, messages), last + 2]
+  if (last < 0 || to <= from || sum(sizes.slice(from, to)) < due) return
   try {
-    const question = { text: questionFor(memory.text, messages.slice(from)), messages: [], maxTokens: 4000 }
+    const question = { text: questionFor(memory.text, messages.slice(from, to)), messages: [], maxTokens: 4000 }
     const text = (await request.ask({ ...question, ...(model === null ? {} : { model }) })).trim()
     const missing = lacking(text)
     if (missing.length > 0) throw new Error(`the notes of the session lack ${missing.join(", ")}`)
-    keep({ text, anchor: nameOf(messages[last]!), behind: messages.length - 1 - last, tokens, failures: 0 })
+    keep({ text, anchor: callsOf(messages[last]!)[0]!, tokens, failures: 0 })
   } catch (error) {
     if (!request.signal.aborted) keep({ ...memory, failures: memory.failures + 1 })
     throw error
@@ -78,10 +76,11 @@ async function follow(request: CompactionRequest, { model, every }: Settings): P
 
 function propose(request: CompactionRequest) {
   const { messages, sizes, tokens, budget, keep, focus } = request
-  const { text } = memoryOf(request).memory
+  const { memory } = memoryOf(request)
+  const { text } = memory
   // Notes that were taken without it may lack what matters now.
   if (text === "" || focus !== undefined) return undefined
-  const seen = seenBy(memoryOf(request).memory, messages)
+  const seen = seenBy(memory, messages)
   const starts = messages.map((_, index) => index).filter((index) => isStart(messages, index) && index <= seen)
   if (seen === messages.length) starts.push(seen)
   const tail = (start: number) => sum(sizes.slice(start))
@@ -93,18 +92,19 @@ function propose(request: CompactionRequest) {
 }
 
 function summaryOf(text: string, request: CompactionRequest): string {
-  const intro =
-    "[The conversation became too long. These notes were kept while it went on, and stand for its older part.]"
+  const intro = `${INTRO}. These notes were kept while it went on, and stand for its older part.]`
   return [intro, text, ...fileLines(request, text)].join("\n\n")
 }
 
-/** How many messages at the beginning the notes have seen: they stand in the conversation, or their anchor does. */
-function seenBy({ text, anchor, behind }: Memory, messages: readonly MessageParam[]): number {
+/**
+ * How many messages at the beginning the notes stand for: up to the round of their anchor, a call's id being the one name
+ * in a conversation that never comes twice.
+ */
+function seenBy({ text, anchor }: Memory, messages: readonly MessageParam[]): number {
   if (text === "") return 0
-  const at = messages.findLastIndex((message) => message.role === "assistant" && nameOf(message) === anchor)
+  const at = messages.findLastIndex((message) => callsOf(message).includes(anchor))
   if (at < 0) return opensWith(text, messages) ? 1 : 0
-  const next = messages.findIndex(({ role }, index) => index > at && role === "assistant")
-  return Math.min(at + 1 + behind, next < 0 ? messages.length : next)
+  return at + 2 <= messages.length ? at + 2 : at
 }
 
 function opensWith(text: string, [first]: readonly MessageParam[]): boolean {
@@ -113,13 +113,9 @@ function opensWith(text: string, [first]: readonly MessageParam[]): boolean {
   return first.content.some((block) => block.type === "text" && block.text.includes(text))
 }
 
-/** What tells an answer from all others, whatever became of its thinking. */
-function nameOf({ content }: MessageParam): string {
-  const said = typeof content === "string" ? [{ type: "text" as const, text: content }] : content
-  const parts = said.flatMap((block) =>
-    block.type === "tool_use" ? block.id : block.type === "text" ? block.text : [],
-  )
-  return createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 24)
+function callsOf({ role, content }: MessageParam): string[] {
+  if (role !== "assistant" || typeof content === "string") return []
+  return content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []))
 }
 
 /** A round starts with an answer, or with what a person says: no call is parted there from its result. */

@@ -4,7 +4,7 @@
  * Invariant: a summary without one of its sections is asked for once more, and then not proposed.
  */
 import { type CompactionProposal, type CompactionRequest, definePlugin, type MessageParam } from "sous"
-import { endWithin, fileLines, lastRound } from "./round.ts"
+import { endWithin, fileLines, INTRO, lastRound } from "./round.ts"
 import { headings, lacking } from "./sections.ts"
 
 export default definePlugin({
@@ -59,6 +59,6 @@ function questionFor(focus: string | undefined): string {
 }
 
 function wrap(text: string, request: CompactionRequest): string {
-  const intro = "[The conversation became too long, and what came before was summed up. Go on from here.]"
+  const intro = `${INTRO}, and what came before was summed up. Go on from here.]`
   return [intro, text.trim(), ...fileLines(request, text)].join("\n\n")
 }

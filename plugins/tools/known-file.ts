@@ -25,9 +25,11 @@ const SCENE_CHARS = 200_000
 /** Reminders of the files that were changed or removed by somebody else. */
 export async function findChanges(moment: ContextMoment): Promise<Reminder[]> {
   const told: Reminder[] = []
-  for (const file of newest(moment, WATCHED_FILES).reverse()) {
+  const files = newest(moment, WATCHED_FILES).reverse()
+  const found = await Promise.all(files.map(({ real }) => lstat(real).catch(() => undefined)))
+  for (const [index, file] of files.entries()) {
     moment.signal.throwIfAborted()
-    const reminder = await changeOf(file, moment)
+    const reminder = await changeOf(file, found[index], moment)
     if (reminder !== undefined) told.push(reminder)
   }
   return told
@@ -61,9 +63,8 @@ function newest({ notes, mayRead }: ContextMoment, most: number): KnownFile[] {
   return known.filter(({ real }) => mayRead(real)).reverse()
 }
 
-async function changeOf(file: KnownFile, moment: ContextMoment): Promise<Reminder | undefined> {
+async function changeOf(file: KnownFile, stats: Stamp | undefined, moment: ContextMoment) {
   const { real, seen } = file
-  const stats = await lstat(real).catch(() => undefined)
   if (stats === undefined) {
     return remindOf(`gone ${real} ${seen.mtimeMs}`, `"${real}", which you know, is no longer there.`)
   }

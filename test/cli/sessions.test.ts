@@ -1,7 +1,16 @@
 /**
  * Sessions from outside: prompts that go on, `sous sessions`, and cleaning.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { projectFolder } from "../../core/session/store.ts"
@@ -19,11 +28,24 @@ const ids = (project?: string) =>
   readdirSync(folderOf(project))
     .filter((name) => name.endsWith(".jsonl"))
     .map((name) => name.replace(".jsonl", ""))
-const model = () => [
-  "--model",
-  `script:${place.put("turns.yaml", "turns:\n  - text: one\n  - text: two\n  - text: three\n")}`,
-]
+const model = () => ["--model", `script:${place.put("turns.yaml", "turns:\n  - text: one\n")}`]
 const prompt = (text: string, ...flags: string[]) => place.run(["-p", text, ...model(), ...flags])
+
+/** A session as a prompt leaves it. */
+function plant(id: string, words: string, { runs = [id], cwd = place.project } = {}): string {
+  const entries = [
+    { type: "session", version: 1, cwd },
+    ...runs.map((run) => ({ type: "run", run, folder: join(folderOf(cwd), "../runs", run), words })),
+    { type: "ended", turns: 1 },
+  ]
+  const lines = entries.map((one, at) => ({ uuid: `${at}`, parentUuid: at > 0 ? `${at - 1}` : null, ts: "", ...one }))
+  mkdirSync(folderOf(cwd), { recursive: true })
+  writeFileSync(join(folderOf(cwd), `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+  for (const run of runs) mkdirSync(join(folderOf(cwd), "../runs", run), { recursive: true })
+  return id
+}
+const [FIRST, SECOND] = ["20260101-000000000-00000a", "20260101-000000000-00000b"]
+
 /** As if nobody had written to it for so many days. */
 function age(id: string, days: number, project?: string): void {
   const then = new Date(Date.now() - days * 86_400_000)
@@ -31,6 +53,7 @@ function age(id: string, days: number, project?: string): void {
 }
 const forgetLook = () => {
   const then = new Date(Date.now() - 2 * 86_400_000)
+  appendFileSync(join(state(), "cleaning.json"), "", { mode: 0o600 })
   utimesSync(join(state(), "cleaning.json"), then, then)
 }
 
@@ -51,15 +74,15 @@ describe("a prompt that goes on", () => {
   })
 
   it("says which sessions there are when none is named and nobody can choose", async () => {
-    await prompt("First words here")
+    const id = plant(FIRST, "First words here")
     const { code, stderr } = await prompt("More", "--resume")
     expect(code).toBe(2)
     expect(stderr).toContain("SESSION_NOT_NAMED")
-    expect(stderr).toContain(ids()[0])
+    expect(stderr).toContain(id)
   })
 
   it("is refused for a recipe, for one who works inside of a run, and without a session", async () => {
-    const one = place.put("one.yaml", "name: one\nsteps:\n  - value: 1\n")
+    const one = place.put("one.yaml", "name: one\ndescription: One\nsteps:\n  - id: one\n    value: 1\n")
     expect((await place.run(["run", one, "--continue"])).stderr).toContain("CLI_FLAG_OF_PROMPT")
     expect((await prompt("More", "--continue")).stderr).toContain("SESSION_NONE")
     const inside = await place.run(["-p", "x", ...model(), "-c"], { more: { SOUS_SESSION_ID: "x" } })
@@ -73,9 +96,10 @@ describe("sous sessions", () => {
     expect((await place.run(["sessions"])).stderr).toContain("There are no sessions in this folder")
     const other = join(place.folder, "other")
     mkdirSync(other)
-    await prompt("Older\nwords")
-    await place.run(["-p", "Elsewhere", ...model()], { cwd: other })
-    await prompt("Newer words")
+    plant(FIRST, "Older\nwords")
+    age(FIRST, 1)
+    plant(FIRST, "Elsewhere", { cwd: other })
+    plant(SECOND, "Newer words")
     const here = (await place.run(["sessions"])).stdout.trimEnd().split("\n")
     expect(here).toEqual([
       expect.stringMatching(/^2\S+-[0-9a-f]{6} {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}1 turn {2}\d+ KiB {2}Newer words$/),
@@ -87,9 +111,8 @@ describe("sous sessions", () => {
   })
 
   it("deletes what is named, with all that was kept for it, and nothing while it is at work", async () => {
-    await prompt("One")
-    await prompt("Two", "-c", "--fork")
-    const [first = "", second = ""] = ids()
+    const first = plant(FIRST, "One")
+    const second = plant(SECOND, "Two", { runs: [FIRST, SECOND] })
     mkdirSync(join(folderOf(), second))
     const runs = join(folderOf(), "../runs")
     writeFileSync(join(folderOf(), `${first}.holder`), "half")
@@ -115,9 +138,8 @@ describe("sous sessions", () => {
   })
 
   it("cleans what is old, of all folders, when it is told to", async () => {
-    await prompt("Old")
-    const [old = ""] = ids()
-    await prompt("New")
+    const old = plant(FIRST, "Old")
+    plant(SECOND, "New")
     age(old, 31)
     const asked = await place.run(["sessions", "clean"])
     expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining("clean --yes") })
@@ -134,8 +156,8 @@ describe("sous sessions", () => {
 
 describe("cleaning by itself", () => {
   it("tells how to allow it, once a day, and deletes nothing before that", async () => {
-    await prompt("Old")
-    const [old = ""] = ids()
+    const old = plant(FIRST, "Old")
+    await prompt("First")
     age(old, 31)
     const notice = '1 session older than 30 days: "sous sessions clean"'
     expect((await prompt("New")).stderr).not.toContain(notice)
@@ -147,11 +169,9 @@ describe("cleaning by itself", () => {
   })
 
   it("deletes what gets old once a person has agreed", async () => {
-    await prompt("Old")
-    age(ids()[0]!, 31)
+    age(plant(FIRST, "Old"), 31)
     expect((await place.run(["sessions", "clean", "--yes"])).code).toBe(0)
-    await prompt("Later")
-    const [later = ""] = ids()
+    const later = plant(SECOND, "Later")
     age(later, 31)
     forgetLook()
     expect((await prompt("Now")).stderr).toContain("Deleted 1 session older than 30 days")
@@ -168,20 +188,19 @@ describe.skipIf(!hasTmux)("at a terminal", () => {
   afterEach(() => terminal?.close())
 
   it("chooses a session by its number", async () => {
-    await prompt("First one")
-    const [id = ""] = ids()
-    await prompt("Second one")
-    terminal.start(["More", ...model(), "--resume"])
+    const id = plant(FIRST, "First one")
+    age(id, 1)
+    plant(SECOND, "Second one")
+    terminal.start(["More words", ...model(), "--resume"])
     const shown = (await terminal.shown("a number, or Enter for none")).join("\n")
     expect(shown).toMatch(/1 .*Second one\n.*2 .*First one/)
     terminal.press("2")
     await terminal.shown("ended with 0")
-    expect(readFileSync(join(folderOf(), `${id}.jsonl`), "utf8")).toContain('"words":"More"')
+    expect(readFileSync(join(folderOf(), `${id}.jsonl`), "utf8")).toContain('"words":"More words"')
   })
 
   it("asks once whether what is old may go, and remembers the answer", async () => {
-    await prompt("Old")
-    age(ids()[0]!, 31)
+    age(plant(FIRST, "Old"), 31)
     forgetLook()
     terminal.start(["New words", ...model()])
     expect((await terminal.shown("Delete it?")).join("\n")).toMatch(/1 session is older than 30 days/)

@@ -109,6 +109,24 @@ describe("before the window is full", () => {
     expect(compactions(events).length).toBeLessThan(60)
   })
 
+  test("runLoop() ends at once when it is interrupted while a strategy takes its time", async () => {
+    let asked = 0
+    const slow: Compaction = {
+      name: "slow",
+      propose() {
+        asked++
+        return new Promise(() => {})
+      },
+    }
+    const { result } = await run({ unused: "ignore", turns: [...looks(9), done] }, [slow], {
+      async during(started) {
+        await expect.poll(() => asked).toBe(1)
+        started.abort("enough")
+      },
+    })
+    expect(result.status).toBe("cancelled")
+  })
+
   test("runLoop() asks for no more output than the window holds beside the conversation", async () => {
     const { bodies } = await run([...looks(6), done], [], {
       server: { models: { [MODEL]: { contextWindow: WINDOW, maxOutput: 16_000 } } },
@@ -209,7 +227,7 @@ describe("around it", () => {
     }
     const turns = [...looks(8), done].map((turn) => ({ ...turn }))
     let at = 0
-    const { bodies, result } = await run(
+    const { bodies, result, events } = await run(
       (body) => (JSON.stringify(body.messages.at(-1)).includes("SUM IT UP") ? { text: "SUMMED UP" } : turns[at++]!),
       [asking],
     )
@@ -223,6 +241,9 @@ describe("around it", () => {
     expect(plain(question.messages.slice(0, sent.length))).toBe(plain(sent))
     expect(plain(question.tools)).toBe(plain(bodies[index - 1].tools))
     expect(JSON.stringify(bodies[index + 1].messages[0])).toContain("SUMMED UP")
+    const used = events.flatMap((event) => (event.type === "usage" ? [event.usage.output] : []))
+    expect(used).toHaveLength(bodies.length)
+    expect(result.usage.output).toBe(used.reduce((sum, tokens) => sum + tokens, 0))
   })
 
   test("what a person queues as /compact shortens before the next request, with what matters", async () => {

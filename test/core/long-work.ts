@@ -126,7 +126,7 @@ export function createWorker(work: Work, queue: (text: string) => void): { make:
   let oath: string | undefined
   let lacked = false
   const fault = (text: string) => {
-    if (seen.faults.length < 20) seen.faults.push(`request ${seen.requests}, step ${seen.steps + 1}: ${text}`)
+    if (seen.faults.length < 200) seen.faults.push(`request ${seen.requests}, step ${seen.steps + 1}: ${text}`)
   }
   const check = (wrong: boolean, text: string) => wrong && fault(text)
 

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { sessionsFolder } from "../../core/session/session.ts"
 import { readFound } from "../../core/session/session-open.ts"
+import { sessionsFolder } from "../../core/session/session-place.ts"
 import { folder, runPrompt, serve, testKit } from "../harness.ts"
 
 const files = { "CLAUDE.md": "Always say please.\n", "a.txt": "line\n".repeat(2_000) }
@@ -61,10 +61,16 @@ test("tryCompaction() says what a strategy would keep, drop and save, and change
   const before = JSON.stringify(entries)
   const trial = await kit.tryCompaction("cut", { entries, focus: "the files" })
   expect(trial).toMatchObject({ strategy: "cut", usage: { output: 0 } })
-  if (trial.ok) expect(trial.kept + trial.gone).toBe(trial.before.messages)
-  else expect([trial.reason, trial.after]).toEqual([expect.stringMatching(/^cut: /), trial.before])
+  if (!trial.ok) throw new Error(trial.reason)
+  expect(trial.kept + trial.gone).toBe(trial.before.messages)
+  expect(trial.gone).toBeGreaterThan(0)
+  expect(trial.after).toMatchObject({ messages: trial.kept + 1, counted: 0 })
+  expect(trial.after.tokens).toBeLessThan(trial.before.tokens * 0.8)
+  expect(trial.after.parts.map(({ kind }) => kind)).toContain("summary")
   expect(JSON.stringify(entries)).toBe(before)
   expect((await readFound({ file, id: "", from: "own" })).entries).toEqual(entries)
+  const whole = await kit.tryCompaction("cut", { entries: entries.slice(0, 4) })
+  expect(whole).toMatchObject({ ok: false, reason: expect.stringMatching(/^cut: /), after: whole.before })
   await expect(kit.tryCompaction("cutt", { entries })).rejects.toMatchObject({
     code: "COMPACTION_UNKNOWN",
     mend: 'write "cut"',

@@ -19,6 +19,7 @@ const documents = listFiles(
     "core/PERMISSIONS.md",
     "core/HOOKS.md",
     "core/SETTINGS.md",
+    "core/CONTEXT.md",
     "plugins/README.md",
     "recipes/README.md",
   ],

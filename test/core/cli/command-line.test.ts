@@ -18,11 +18,18 @@ test.each([
     { command: "prompt", args: ["do it now"], values: { allowRun: ["git", "npm", "ls"], denyNet: true } },
   ],
   [["check", "a.ts", "b.yaml", "--json"], { command: "check", args: ["a.ts", "b.yaml"], values: { json: true } }],
+  [
+    ["compact", "id", "--try", "cut", "--focus=the end"],
+    { command: "compact", args: ["id"], values: { try: "cut", focus: "the end" } },
+  ],
+  [["context", "--tools", "Read,Grep"], { command: "context", args: [], values: { tools: ["Read", "Grep"] } }],
 ])("parseCommandLine() reads %j", async (argv, expected) => {
   expect(await parseCommandLine(argv)).toMatchObject(expected)
 })
 
 test.each([
+  [["contxt"], "CLI_COMMAND_UNKNOWN", 'write "sous context"'],
+  [["context", "--try", "cut"], "CLI_FLAG_UNKNOWN", undefined],
   [["rnu"], "CLI_COMMAND_UNKNOWN", 'write "sous run"'],
   [["rnu", "r.ts"], "CLI_COMMAND_UNKNOWN", 'write "sous run"'],
   [["hello"], "CLI_COMMAND_UNKNOWN", 'write sous -p "hello" to use it as a prompt'],

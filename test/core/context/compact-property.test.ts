@@ -114,20 +114,23 @@ function marked({ messages, marks }: Conversation, of: "pins" | "said"): string[
 
 describe("any proposal", () => {
   const proposal = fc.record({
-    at: fc.double({ min: 0, max: 1, noNaN: true }),
-    summary: fc.constantFrom("", "So far: much", "long ".repeat(2000)),
+    at: fc.integer({ min: 0, max: 100 }),
+    isSound: fc.boolean(),
+    summary: fc.constantFrom("", "So far: much", "More", "Most", "long ".repeat(2000)),
     drops: fc.array(fc.nat(60), { maxLength: 20 }),
-    budget: fc.constantFrom(500, 3000, 1e9),
+    budget: fc.constantFrom(500, 6000, 1e9, 1e9, 1e9),
   })
 
   test("shorten() keeps pairs, pinned blocks and the person's last words, and what is left fits", async () => {
     let taken = 0
     await fc.assert(
-      fc.asyncProperty(rounds, proposal, async (all, { at, summary, drops, budget }) => {
+      fc.asyncProperty(rounds, proposal, async (all, { at, isSound, summary, drops, budget }) => {
         const { conversation, entries } = converse(all)
         const before = structuredClone(conversation.messages)
         const view = viewOf(conversation, budget)
-        const keepFrom = Math.round(at * before.length)
+        const between = Math.round((at / 100) * before.length)
+        const answer = before.findIndex(({ role }, index) => role === "assistant" && index >= between)
+        const keepFrom = isSound && between > 0 ? (answer < 0 ? before.length : answer) : between
         const ids = before.slice(keepFrom).flatMap(blocksOf)
         const results = ids.flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []))
         const dropped = [...new Set(drops.flatMap((index) => results[index] ?? []))]

@@ -277,7 +277,7 @@ describe("callTool(), in a session", () => {
         { text: "written" },
         { text: "done" },
       ],
-      { env: { XDG_STATE_HOME: state }, mode },
+      { env: { XDG_STATE_HOME: state }, mode, rewrites: true },
     )
     const records = await readLog(checkpointPlace(sessionIn(state)).log)
     expect(records[1]).toMatchObject({ type: "before", tool: "Write", turn: 1 })

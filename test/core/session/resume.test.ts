@@ -7,8 +7,9 @@ import type { PromptOptions, RunEvent } from "sous"
 import { checkAppendOnly, checkConversation, type ModelServer } from "sous/testing"
 import { describe, expect, it } from "vitest"
 import { createClock } from "../../../core/clock.ts"
-import { openRunSession, sessionsFolder } from "../../../core/session/session.ts"
+import { openRunSession } from "../../../core/session/session.ts"
 import { readSession } from "../../../core/session/session-open.ts"
+import { sessionsFolder } from "../../../core/session/session-place.ts"
 import { after, folder, serve, testKit } from "../../harness.ts"
 
 const TURNS = () => [

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import {
   chmodSync,
   existsSync,
@@ -15,8 +16,12 @@ import {
 import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { keepBytes, readBytes } from "../../../core/session/checkpoint-content.ts"
+import { appendRecord } from "../../../core/session/checkpoint-log.ts"
+import { lookAt } from "../../../core/session/checkpoint-state.ts"
 import { listTurns, type RewindOptions, rewind } from "../../../core/session/rewind.ts"
-import { planRewind, type RewindParts, type RewindTarget } from "../../../core/session/rewind-plan.ts"
+import { planRewind, type RewindParts, type RewindPlan, type RewindTarget } from "../../../core/session/rewind-plan.ts"
+import { restoreFiles } from "../../../core/session/rewind-restore.ts"
 import { followChain } from "../../../core/session/session-chain.ts"
 import { readTranscript } from "../../../core/session/transcript.ts"
 import { folder } from "../../harness.ts"
@@ -196,6 +201,28 @@ describe("rewind()", () => {
     expect(done.kept).toEqual([session.at("one")])
   })
 
+  it("makes a folder again that a person took away with what was in it", async () => {
+    const { session, tools, now } = await started({ "in/deep/a": "0" })
+    const first = now()
+    await session.turn([tools.write("in/deep/a", "1")])
+    rmSync(session.at("in"), { recursive: true })
+    await expect(back(session, { turn: 0 })).rejects.toMatchObject({ code: "REWIND_CHANGED_SINCE" })
+    await back(session, { turn: 0 }, { force: true })
+    expect(now()).toEqual(first)
+    await back(session, "undo")
+    expect(now()).toEqual({})
+  })
+
+  it("leaves what lies behind a link alone where nothing is to be put back", async () => {
+    const { session, tools, now } = await started()
+    await session.turn([tools.write("in/a", "1")])
+    const outside = folder({ a: "theirs" })
+    rmSync(session.at("in"), { recursive: true })
+    symlinkSync(outside, session.at("in"))
+    await back(session, { turn: 0 }, { force: true })
+    expect([now(), readFileSync(join(outside, "a"), "utf8")]).toEqual([{}, "theirs"])
+  })
+
   it("refuses a path that leads elsewhere by now", async () => {
     const { session, tools } = await started({ "in/a": "0" })
     await session.turn([tools.write("in/a", "1")])
@@ -326,11 +353,36 @@ function editOf(session: KeptSession, [what, path, more, mode]: Step): Edit | un
   return isFree(to) && to !== path ? tools.move(path, to) : undefined
 }
 
+/** What a rewind does until it is killed. */
+async function beginOnly(plan: RewindPlan, contents: number): Promise<void> {
+  const { subject, files, turns, from, conversation, undoes, finishes } = plan
+  const { log, content } = subject.checkpoints
+  for (const { path } of files) await lookAt(path, (hash, bytes) => keepBytes(content, hash, bytes))
+  const id = randomUUID()
+  const rest = { ...(conversation && { conversation }), ...(undoes && { undoes }), ...(finishes && { finishes }) }
+  await appendRecord(log, { type: "rewind", id, at: "", turns, from, files, ...rest })
+  let left = contents
+  const read = async (hash: string) => {
+    if (left-- === 0) throw new Error("killed")
+    return (await readBytes(content, hash))!
+  }
+  await restoreFiles(files, { id, read }).catch((error) => expect(error.message).toMatch(/killed/))
+}
+
 describe("rewinding, over random sessions", () => {
+  /** After so many contents it is killed, and done again. */
+  const cut = fc.option(fc.nat(3), { nil: undefined })
   const doing = fc.oneof(
     { weight: 3, arbitrary: fc.record({ turn: fc.array(step, { maxLength: 4 }) }) },
-    { weight: 1, arbitrary: fc.record({ back: fc.nat(100), parts: fc.constantFrom("both", "code", "conversation") }) },
-    { weight: 1, arbitrary: fc.constant("undo" as const) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        back: fc.nat(100),
+        parts: fc.constantFrom("both", "code", "conversation"),
+        cut,
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ undo: fc.constant(true), cut }) },
   )
 
   it("gives back the tree that there was, byte for byte, and undoes that likewise", async () => {
@@ -344,9 +396,10 @@ describe("rewinding, over random sessions", () => {
         let ends = [now()]
         const undo: { tree: object; ends: typeof ends; isTalk: boolean }[] = []
         for (const one of doings) {
-          if (one === "undo") {
+          if ("undo" in one) {
             const last = undo.pop()
             if (last === undefined) continue
+            if (one.cut !== undefined) await beginOnly(await planRewind(session.subject, "undo"), one.cut)
             await back(session, "undo")
             expect(now()).toEqual(last.tree)
             if (last.isTalk) ends = last.ends
@@ -360,7 +413,8 @@ describe("rewinding, over random sessions", () => {
             const parts = { code: one.parts !== "conversation", conversation: isTalk }
             const plan = await planRewind(session.subject, { turn }, parts)
             if (plan.files.length === 0 && plan.conversation === undefined) continue
-            await rewind(plan)
+            if (one.cut !== undefined) await beginOnly(plan, one.cut)
+            await rewind(one.cut === undefined ? plan : await planRewind(session.subject, { turn }, parts))
             undo.push({ tree, ends, isTalk: plan.conversation !== undefined })
             expect(now()).toEqual(parts.code ? ends[turn] : tree)
             if (isTalk) ends = ends.slice(0, turn + 1)

@@ -1,9 +1,10 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { createClock } from "../../../core/clock.ts"
-import { openRunSession, type SessionRequest, sessionsFolder } from "../../../core/session/session.ts"
+import { openRunSession } from "../../../core/session/session.ts"
 import { readSession } from "../../../core/session/session-open.ts"
+import { type SessionRequest, sessionsFolder } from "../../../core/session/session-place.ts"
 import { createTranscript } from "../../../core/session/transcript.ts"
 import { after, folder } from "../../harness.ts"
 
@@ -59,7 +60,7 @@ describe("openRunSession()", () => {
     const older = await written("20260101-000000000-000001")
     await written("20260101-000000000-000002")
     const later = new Date(Date.now() + 5000)
-    ;(await import("node:fs")).utimesSync(older.file, later, later)
+    utimesSync(older.file, later, later)
     expect((await open({ continue: true })).id).toBe(older.id)
   })
 
