@@ -336,7 +336,7 @@ export const ERRORS = {
     mend: `name a turn from 0 to ${d.last}; "sous rewind" lists them`,
   })),
   REWIND_CHANGED_SINCE: entry((d: { files: readonly string[] }) => ({
-    message: `Cannot put back what was changed since by somebody else: ${d.files.map((file) => `"${file}"`).join(", ")}`,
+    message: `Cannot put back what was changed since, by somebody else or by a call that was cut off: ${d.files.map((file) => `"${file}"`).join(", ")}`,
     mend: `look at the diff, then run it again with --force: what stands there now is kept for --undo`,
   })),
   REWIND_NOT_ASKED: entry((d: { session: string }) => ({

@@ -37,7 +37,9 @@ function mayChangeMore({ call, facts }: Permitted): boolean {
 /** Where the call may write; of a link, the link itself as well as where it leads. */
 async function writtenPaths({ call, paths }: Permitted): Promise<string[]> {
   const found = new Set<string>()
-  for (const target of [...call.targets, ...(call.hints ?? [])]) {
+  // What only looks like a path may name a whole tree that the call reads.
+  const hints = (call.hints ?? []).filter((hint) => hint.kind === "path" && !paths.get(hint.path)?.directory)
+  for (const target of [...call.targets, ...hints]) {
     const path = target.kind === "path" && target.access === "write" ? paths.get(target.path) : undefined
     if (path === undefined) continue
     found.add(path.real)

@@ -46,7 +46,9 @@ export function planForPeople({ plan, diffs, cwd }: ShownPlan): string {
   const others = files.filter((file) => file.others).map(({ path }) => path)
   const notes = [
     ...(others.length === 0 ? [] : [`Goes away too, changed by somebody else in between: ${names(others)}`]),
-    ...(conflicts.length === 0 ? [] : [`Changed since by somebody else: ${names(conflicts)}`]),
+    ...(conflicts.length === 0
+      ? []
+      : [`Changed since, by somebody else or by a call that was cut off: ${names(conflicts)}`]),
     ...left.map(({ path, reason }) => `Stays as it is: ${nameOf(path, cwd)}: ${reason}`),
     ...commandLines(plan),
     ...(conversation === undefined ? [] : [`The conversation goes back to ${turnWords(plan.turns)}`]),

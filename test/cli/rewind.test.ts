@@ -174,7 +174,7 @@ The conversation goes back to the end of turn 1
     await goBack()
     const empty = tree()
     let cut = 0
-    for (const files of [1, 20, 50]) {
+    for (const files of [1, 30]) {
       const child = place.start(["rewind", "--undo", "--yes"])
       const ended = once(child, "close")
       // Each file goes to the disk before the next one, which takes its time.

@@ -244,6 +244,25 @@ describe("callTool(), in a session", () => {
     expect(after.files[1]).toEqual({ path: join(cwd, "link.txt"), after: { kind: "none" } })
   })
 
+  it("keeps what a tool that says nothing of files seems to name, and no folder for that", async () => {
+    const state = folder()
+    const cwd = folder({ "a.txt": "1", "sub/b.txt": "2" })
+    const put = defineTool({
+      name: "Put",
+      description: "Writes somewhere",
+      input: z.object({ path: z.string(), root: z.string() }),
+      async execute({ path }) {
+        writeFileSync(join(cwd, path), "3")
+        return "put"
+      },
+    })
+    const plugins = [definePlugin({ name: "put", tools: [put] })]
+    const turns = [{ tool: { Put: { path: "./a.txt", root: join(cwd, "sub") } } }, { text: "done" }]
+    await runPrompt(turns, { cwd, env: { XDG_STATE_HOME: state }, mode, plugins })
+    const [, before] = (await readLog(checkpointPlace(sessionIn(state)).log)) as any[]
+    expect(before.files.map(({ path }: { path: string }) => path)).toEqual([join(cwd, "a.txt")])
+  })
+
   it("does not start a call whose files cannot be kept", async () => {
     const state = folder()
     const spoil = defineTool({

@@ -425,4 +425,35 @@ describe("rewinding, over random sessions", () => {
       { numRuns: FULL ? 2000 : 60 },
     )
   }, 600_000)
+
+  it("never loses what a person did meanwhile: it is refused, or kept for the undo", async () => {
+    const doing = fc.record({ turn: fc.array(step, { maxLength: 3 }), person: fc.array(step, { maxLength: 2 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(doing, { minLength: 1, maxLength: 5 }), fc.nat(100), async (doings, to) => {
+        const session = await keptSession()
+        const now = () => snapshot(session.tree)
+        toolsOf(session).write("a", "zero\n").make()
+        for (const { turn, person } of doings) {
+          await session.turn(turn.map((step) => () => editOf(session, step)))
+          for (const step of person) editOf(session, step)?.make()
+        }
+        const before = now()
+        const target = { turn: to % (doings.length + 1) }
+        const plan = await planRewind(session.subject, target)
+        if (plan.conflicts.length > 0) {
+          await expect(rewind(plan)).rejects.toMatchObject({ code: "REWIND_CHANGED_SINCE" })
+          expect(now()).toEqual(before)
+        }
+        // A folder that a person filled is in the way of a file: that much was done, and is undone.
+        await rewind(plan, { force: true }).catch((error) => expect(error.code).toBe("REWIND_FAILED"))
+        const planned = new Set(plan.files.map(({ path }) => path))
+        const after = now()
+        for (const [path, state] of Object.entries(before))
+          if (!planned.has(session.at(path))) expect(after[path]).toBe(state)
+        await back(session, "undo", { force: true })
+        expect(now()).toEqual(before)
+      }),
+      { numRuns: FULL ? 2000 : 60 },
+    )
+  }, 600_000)
 })
