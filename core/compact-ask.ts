@@ -26,7 +26,10 @@ export function createAsk(scope: AskingScope, model: Model, conversation: Conver
     const maxTokens = Math.min(question.maxTokens ?? SUMMARY.tokens, maxOutput, most)
     const room = contextWindow * SURE - maxTokens - conversation.sizeOf(text)
     const messages = [...(question.messages ?? whatFits(conversation, room)), text]
-    return await askBehind(scope, asked, { ...conversation.request(maxTokens), messages }, signal)
+    const request = { ...conversation.request(maxTokens), messages }
+    // Behind no messages, neither the tools nor what the agent was told it is matter.
+    const alone = question.messages?.length === 0 ? { system: [], tools: [] } : {}
+    return await askBehind(scope, asked, { ...request, ...alone }, signal)
   }
 }
 

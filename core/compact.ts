@@ -163,8 +163,12 @@ export function askedOf(loop: Loop, room: Room, { trigger, focus, excessTokens }
 function strategiesFor(loop: Loop, { trigger, cheap }: Attempt): Compaction[] {
   const all = loop.scope.engine.registry.compaction
   const wanted = compactingOptions(loop).strategy
-  const first = (strategy: Compaction) =>
-    strategy.name === wanted ? 0 : trigger === "manual" && strategy.cheap ? 2 : 1
+  const first = ({ name, cheap, follow }: Compaction) => {
+    if (name === wanted) return 0
+    if (cheap) return trigger === "manual" ? 4 : 1
+    // What was noted as the conversation went on waits for no model.
+    return follow === undefined ? 3 : 2
+  }
   return all.filter((strategy) => !cheap || strategy.cheap).sort((a, b) => first(a) - first(b))
 }
 

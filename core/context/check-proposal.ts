@@ -45,11 +45,12 @@ export function stubsOf(dropped: ReadonlySet<string>, { messages, sizeOf }: Pick
       const id = result.tool_use_id
       const call = calls.get(id)
       if (!dropped.has(id) || call === undefined) continue
-      const text = `[The result of ${call} was left out to save room. Make the call again if it is needed.]`
+      const text = `[The result of ${call} was left out to save room. Make the call again if it is needed and safe to repeat.]`
       const gain = sizeOf({ role: "user", content: [result] }) - sizeOf(resultWith(id, text))
       if (gain <= 0) continue
       results.push({ id, text })
-      saved += gain
+      // Each size is rounded up, so that their difference may be a token too large.
+      saved += gain - 1
     }
   }
   return { results, saved }

@@ -4,11 +4,12 @@
  * Invariant: what goes on is valid, whatever was left; nothing but the end of the file is touched, and of a file that is
  * copied not even that.
  */
-import { appendFile, cp, open, rm, writeFile } from "node:fs/promises"
+import { appendFile, cp, open, rm } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
 import type { ContentBlockParam } from "../message.ts"
 import { createCheckpointStore } from "./checkpoint.ts"
+import { replaceFile } from "./lock.ts"
 import { reasonOf } from "./own-file.ts"
 import { followChain, openCalls } from "./session-chain.ts"
 import { type FoundSession, findSession } from "./session-find.ts"
@@ -20,7 +21,6 @@ import {
   sessionFile,
   sessionsFolder,
 } from "./session-place.ts"
-import { createFolder, FILE_MODE } from "./store.ts"
 import { createTranscript, readTranscript, type TranscriptEntry } from "./transcript.ts"
 
 /** Opens a conversation that is kept, or a copy of one. Throws SESSION_… errors. */
@@ -85,13 +85,13 @@ async function openCopy(place: SessionPlace, found: FoundSession): Promise<RunSe
     const [first, ...more] = stored.entries
     const copied = first ? [{ ...first, cwd: place.cwd, forkedFrom: found.file }, ...more] : []
     const text = copied.map((entry) => `${JSON.stringify(entry)}\n`).join("")
-    await createFolder(folder)
-    await writing(file, () => (text === "" ? rm(file, { force: true }) : writeNew(file, text)))
-    const written = { entries: copied, size: Buffer.byteLength(text) }
-    const { entries, size } = await answerCalls(place, file, written)
     const isOurs = found.from !== "foreign"
     const kept = join(dirname(found.file), found.id)
     if (isOurs) await writing(join(folder, id), () => copyKept(kept, join(folder, id)))
+    // Whole or not at all: half a copy would be the newest session of this folder.
+    if (text !== "") await writing(file, () => replaceFile(file, text))
+    const written = { entries: copied, size: Buffer.byteLength(text) }
+    const { entries, size } = await answerCalls(place, file, written)
     return {
       ...{ id, file, entries, size, warnings: stored.warnings, close },
       needsOpening: found.from !== "own",
@@ -109,10 +109,6 @@ export async function readFound({ file, from }: FoundSession): Promise<Pick<Stor
   if (from !== "foreign") return await readSession(file)
   const { isOwnFormat, readClaudeSession } = await import("./claude-session.ts")
   return (await isOwnFormat(file)) ? await readSession(file) : await readClaudeSession(file)
-}
-
-async function writeNew(file: string, text: string): Promise<void> {
-  await writeFile(file, text, { flag: "wx", mode: FILE_MODE })
 }
 
 /** What is kept of files goes with the copy, so that it can be rewound as well. */

@@ -303,14 +303,14 @@ describe("checkFile() of other programs' files", () => {
   })
 
   it("says how permissions of opencode are written here", async () => {
-    const permission = { bash: { "git push": "deny" }, webfetch: "ask", docs_x: "allow", todowrite: "allow" }
+    const permission = { bash: { "git push": "deny" }, webfetch: "ask", docs_x: "allow", todoread: "allow" }
     const found = await look("opencode.json", { permission, mcp: { docs: {} }, model: "a/b" })
     expect(linesOf(found)).toEqual([
       expect.stringMatching(/opencode's settings: not read here/),
       expect.stringMatching(/"permissions.deny"; write "Bash\(git push\)" there/),
       expect.stringMatching(/"permissions.ask"; write "WebFetch" there/),
       expect.stringMatching(/"permissions.allow"; write "mcp__docs__x" there/),
-      expect.stringMatching(/no tool here is what opencode calls "todowrite"/),
+      expect.stringMatching(/no tool here is what opencode calls "todoread"/),
       expect.stringMatching(/"mcp": MCP servers stand in \.mcp\.json/),
       expect.stringMatching(/"model" in \.sous\/settings\.json/),
     ])

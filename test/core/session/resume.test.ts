@@ -3,13 +3,14 @@
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { PromptOptions, RunEvent } from "sous"
+import { type Compaction, definePlugin, defineTool, type PromptOptions, type RunEvent, z } from "sous"
 import { checkAppendOnly, checkConversation, type ModelServer } from "sous/testing"
 import { describe, expect, it } from "vitest"
 import { createClock } from "../../../core/clock.ts"
 import { openRunSession } from "../../../core/session/session.ts"
 import { readSession } from "../../../core/session/session-open.ts"
 import { sessionsFolder } from "../../../core/session/session-place.ts"
+import { defaultPlugins } from "../../../plugins/default.ts"
 import { after, folder, serve, testKit } from "../../harness.ts"
 
 const TURNS = () => [
@@ -63,6 +64,42 @@ describe("a session that goes on", () => {
     for (const [index, { body }] of one.asked().entries())
       expect(JSON.stringify(bodies()[index]), `request ${index + 1}`).toBe(JSON.stringify(body))
     checkAppendOnly(bodies())
+  })
+
+  it("sends the same behind a compaction", async () => {
+    const look = defineTool({
+      name: "Look",
+      description: "Looks",
+      input: z.strictObject({}),
+      readOnly: true,
+      execute: async () => "word ".repeat(2000),
+    })
+    const propose: Compaction["propose"] = async ({ messages }) => ({ keepFrom: messages.length, summary: "Looked" })
+    const own = definePlugin({ name: "own", tools: [look], compaction: [{ name: "all", propose }] })
+    const plugins = [...defaultPlugins.filter((plugin) => plugin.compaction === undefined), own]
+    const models = { "claude-tiny-1": { contextWindow: 20_000, maxOutput: 4000 } }
+    const looks = (count: number) => Array.from({ length: count }, () => ({ tool: { Look: {} } }))
+    const turns = () => [...looks(9), { text: "looked" }, ...looks(6), { text: "done" }]
+    const cwd = folder()
+    const options: PromptOptions = { model: "claude-tiny-1" }
+
+    const one = await serve(turns(), { models })
+    const kit = await testKit(one, { cwd, kit: { plugins } })
+    const onEvent = (event: RunEvent) => {
+      if (event.type === "turn_started" && event.turn === 10) run.queue("More")
+    }
+    const run = kit.prompt("Look", { ...options, onEvent })
+    expect((await run.result).status).toBe("ok")
+
+    const server = await serve(turns(), { models })
+    const again = await testKit(server, { cwd, kit: { plugins } })
+    const compactions: RunEvent[] = []
+    const count = (event: RunEvent) => void (event.type === "compaction" && compactions.push(event))
+    await again.prompt("Look", { ...options, onEvent: count }).result
+    expect(compactions.length).toBeGreaterThan(0)
+    const { status } = await again.prompt("More", { ...options, session: { continue: true } }).result
+    expect(status).toBe("ok")
+    expect(server.asked().map(({ raw }) => `${raw}`)).toEqual(one.asked().map(({ raw }) => `${raw}`))
   })
 
   it("writes down a system text that is another now, and says so in no other way", async () => {

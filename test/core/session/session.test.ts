@@ -150,10 +150,13 @@ describe("openRunSession()", () => {
   it("makes files and folders that only their owner can read", async () => {
     const { open, written, sessions } = place()
     const { id } = await written()
-    await open({ resume: id, fork: true })
-    const modes = readdirSync(sessions).map((name) => (statSync(join(sessions, name)).mode & 0o777).toString(8))
-    expect(modes).toEqual(["600", "600", "600"])
-    expect((statSync(sessions).mode & 0o777).toString(8)).toBe("700")
+    mkdirSync(join(sessions, id), { mode: 0o700 })
+    writeFileSync(join(sessions, id, "kept"), "", { mode: 0o600 })
+    const copy = await open({ resume: id, fork: true })
+    const modeOf = (name: string) => (statSync(join(sessions, name)).mode & 0o777).toString(8)
+    const files = [`${id}.jsonl`, `${copy.id}.jsonl`, `${copy.id}.holder`, join(copy.id, "kept")]
+    expect(files.map(modeOf)).toEqual(["600", "600", "600", "600"])
+    expect([modeOf(""), modeOf(copy.id)]).toEqual(["700", "700"])
   })
 })
 
