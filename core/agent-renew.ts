@@ -49,7 +49,7 @@ export function followPlugins(agent: Renewed): { renew(): void; release(): void 
 function replaceTools({ engine, scope, conversation, entries, finish }: Renewed): void {
   const before = scope.tools
   scope.tools = finish(select(engine, before, entries))
-  if (!conversation.redeclare(declareTools(offeredTools(scope)))) return
+  if (!conversation.redeclare(declareTools(offeredTools(scope, engine)))) return
   const [gone, added] = [without(before, scope.tools), without(scope.tools, before)]
   const parts = [...said("added", added), ...said("removed", gone)]
   const message = `The tools of this agent changed (${parts.join("; ") || "what they say of themselves"}), so its next request is read without the cache`

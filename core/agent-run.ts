@@ -134,7 +134,7 @@ function frameFor({ step }: AgentSetup, { scope, model, shape, history }: Framed
   const isNamed = step.system !== undefined || step.appendSystem !== undefined
   return {
     system: history.system.length > 0 && !isNamed ? history.system : assembleSystem(step.system, step.appendSystem),
-    tools: declareTools(offeredTools(scope)),
+    tools: declareTools(offeredTools(scope, scope.engine)),
     ...(effort === undefined ? {} : { effort }),
     ...(shape && honoursSchema(model, shape.schema) ? { outputSchema: shape.schema } : {}),
   }

@@ -22,7 +22,7 @@ const NOWHERE = { append: () => "", flush: async () => {} }
 export async function layOpening(history: History, scope: ContextScope, options: OpeningOptions): Promise<void> {
   const frame = {
     system: assembleSystem(options.system, options.appendSystem),
-    tools: declareTools(offeredTools({ tools: scope.tools, mode: options.mode })),
+    tools: declareTools(offeredTools({ tools: scope.tools, mode: options.mode }, { offerPlanMode: undefined })),
   }
   const { content, pins } = await assembleOpening(scope)
   createConversation(frame, NOWHERE, { history }).append("user", content, { pins })

@@ -5,13 +5,11 @@
  */
 import type { Called } from "./call.ts"
 import type { Compacting } from "./compact-due.ts"
-import { declareTools } from "./context/assemble.ts"
 import type { Conversation } from "./context/conversation.ts"
 import { takeReminders } from "./context/remind.ts"
 import type { ContentBlockParam, Usage } from "./message.ts"
 import type { Model } from "./model.ts"
 import type { OutputShape } from "./output.ts"
-import { offeredTools } from "./plan-mode.ts"
 import type { AgentScope } from "./scope.ts"
 import type { LoopStop } from "./stop.ts"
 import type { CompactOptions } from "./tool.ts"
@@ -115,7 +113,6 @@ export async function appendResults(loop: Loop, calls: readonly Called[], { said
   const { scope, conversation, compacting } = loop
   const injected = calls.flatMap((call) => call.injected)
   const reminders = scope.reminders.splice(0)
-  if (reminders.length > 0) conversation.declare(declareTools(offeredTools(scope)))
   const reminded = await takeReminders(scope, conversation)
   const words = withoutCommands(said, compacting)
   const unsaid = [...injected, ...reminders, ...reminded.texts, ...told]

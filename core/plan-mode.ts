@@ -5,6 +5,7 @@
  * back to no looser mode than the one before, unless that person says so. Plan mode that a file asked for does not end.
  */
 import { Refusal, type ToolUse } from "./call.ts"
+import type { Engine } from "./engine.ts"
 import type { ApprovalAnswer } from "./permission/decision.ts"
 import type { AgentScope } from "./scope.ts"
 import type { Tool } from "./tool.ts"
@@ -52,9 +53,16 @@ export function withoutPlanExit(tools: ReadonlyMap<string, Tool>): ReadonlyMap<s
   return new Map([...tools].filter(([, { role }]) => role !== "exitPlan"))
 }
 
-/** The tools that the model is shown: the one that ends plan mode only while there is a plan mode to end. */
-export function offeredTools({ tools, mode }: Pick<AgentScope, "tools" | "mode">): Tool[] {
-  return [...tools.values()].filter(({ role }) => role !== "exitPlan" || mode === "plan")
+/**
+ * The tools that the model is shown. The one that ends plan mode is among them from the start wherever plan mode can
+ * begin, so that a change of mode changes nothing that was sent.
+ */
+export function offeredTools(
+  { tools, mode }: Pick<AgentScope, "tools" | "mode">,
+  { offerPlanMode }: Pick<Engine, "offerPlanMode">,
+): Tool[] {
+  const mayBegin = mode === "plan" || offerPlanMode !== undefined
+  return [...tools.values()].filter(({ role }) => mayBegin || role !== "exitPlan")
 }
 
 /** The agent at the top of the conversation, which the person speaks with. */

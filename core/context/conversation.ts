@@ -31,8 +31,6 @@ export interface Conversation {
   /** When the last answer came, ms since the epoch. */
   readonly answeredAt: number | undefined
   append(role: "user" | "assistant", content: ContentBlockParam[], mark?: Mark): void
-  /** Shows the model tools that it has not been shown yet, behind those that it has. */
-  declare(tools: readonly ToolDeclaration[]): void
   /**
    * Shows the model these tools in the place of all that it was shown; true when that changes what is sent. What stays as
    * it is keeps its place.
@@ -161,13 +159,8 @@ function createDesk(frame: RequestFrame, { history, transcript, onBreak }: DeskP
   return desk
 }
 
-function growing(desk: Desk): Pick<Conversation, "append" | "declare" | "redeclare" | "told" | "tell"> {
+function growing(desk: Desk): Pick<Conversation, "append" | "redeclare" | "told" | "tell"> {
   const { history, record, broke } = desk
-  function setTools(tools: readonly ToolDeclaration[], by: string): void {
-    record("frame", { tools })
-    desk.frameWeight = { ...desk.frameWeight, tools: weightOf(tools) }
-    broke("tools", by)
-  }
   return {
     append(role, content, mark = {}) {
       if (content.length === 0) return
@@ -176,14 +169,12 @@ function growing(desk: Desk): Pick<Conversation, "append" | "declare" | "redecla
       if (role === "user") record("user", { message, ...mark })
       else record("assistant", { message })
     },
-    declare(more) {
-      const added = more.filter(({ name }) => !history.tools.some((tool) => tool.name === name))
-      if (added.length > 0) setTools([...history.tools, ...added], added.map(({ name }) => name).join(", "))
-    },
     redeclare(next) {
       const tools = inPlace(history.tools, next)
       if (JSON.stringify(tools) === JSON.stringify(history.tools)) return false
-      setTools(tools, "other plugins")
+      record("frame", { tools })
+      desk.frameWeight = { ...desk.frameWeight, tools: weightOf(tools) }
+      broke("tools", "other plugins")
       return true
     },
     told: (key) => history.told.has(key),
