@@ -85,8 +85,14 @@ async function closeTranscript(
   { engine, agent }: AgentScope,
   { transcript, turns }: { transcript: Transcript; turns: number },
 ): Promise<void> {
-  if (agent.depth === 0 && engine.session) transcript.append("ended", { turns })
-  await transcript.close()
+  try {
+    if (agent.depth > 0 || engine.session === undefined) return
+    transcript.append("ended", { turns })
+    // What a prompt has led to outlives a crash of the machine.
+    await transcript.sync()
+  } finally {
+    await transcript.close()
+  }
 }
 
 function scopeFor(engine: Engine, setup: AgentSetup, submit: Tool | undefined): AgentScope {
