@@ -36,8 +36,7 @@ export async function takeReminders(scope: AgentScope, conversation: Conversatio
   const moment = momentOf(scope, conversation, touched)
   const asked = await Promise.all(
     sources.map(async (source) => {
-      const told = await ask(scope, source, () => source.remind?.(moment(source)))
-      return [...(told ?? [])].filter(isReminder).map((reminder) => ({ ...reminder, source: source.name }))
+      return (await ask(scope, source, async () => readReminders(await source.remind?.(moment(source)), source))) ?? []
     }),
   )
   const due = asked.flat().filter(unlessTold(conversation))
@@ -98,15 +97,23 @@ async function ask<T>(
   )
 }
 
-function isReminder(reminder: unknown): reminder is Reminder {
-  const { key, text } = (reminder ?? {}) as Partial<Record<keyof Reminder, unknown>>
-  return typeof key === "string" && typeof text === "string" && text !== ""
+type Told = Pick<Reminder, "key" | "text"> & { pinned: boolean; source: string }
+
+/** Copied, for a plugin may say anything; what is no reminder is left out. Throws where that is no list. */
+function readReminders(told: unknown, { name: source }: Pick<ContextSource, "name">): Told[] {
+  if (told === undefined || told === null) return []
+  if (!Array.isArray(told)) throw new Error("what it reminds of is no list")
+  return told.flatMap((reminder: unknown) => {
+    const { key, text, pinned } = (reminder ?? {}) as Record<string, unknown>
+    if (typeof key !== "string" || typeof text !== "string" || text === "") return []
+    return [{ key, text, pinned: pinned === true, source }]
+  })
 }
 
 /** Also one that two calls of the same turn brought about is told once. */
 function unlessTold(conversation: Conversation) {
   const seen = new Set<string>()
-  return ({ source, key }: Reminder & { source: string }): boolean => {
+  return ({ source, key }: Told): boolean => {
     const name = `${source} ${key}`
     const isNew = !seen.has(name) && !conversation.told(name)
     seen.add(name)

@@ -9,7 +9,7 @@ import type { ContextStart } from "sous"
 import { parseGlobs } from "./memory-glob.ts"
 import { type Place, projectOf, projectRoots } from "./memory-place.ts"
 import { isInside, type Read, readText, realOf, statOf } from "./memory-read.ts"
-import { pathsOf, type RulePaths } from "./memory-rule.ts"
+import { createRuleBudget, pathsOf, type RuleBudget, type RulePaths } from "./memory-rule.ts"
 import { parseMemory, splitFrontMatter } from "./memory-text.ts"
 
 /** A memory file that was read. */
@@ -39,6 +39,7 @@ type Judged = Candidate & { real: string }
 
 const MOST_HOPS = 4
 const MOST_IMPORTS = 200
+const MOST_IMPORTS_TOGETHER = 2000
 const MOST_CHARACTERS = 4 * 2 ** 20
 const AT_ONCE = 16
 
@@ -46,6 +47,7 @@ const AT_ONCE = 16
 export function createGatherer(context: Where): Gatherer {
   const isExcluded = excluder(context)
   const readAll = createReader(context)
+  const takeImports = limitImports(context)
 
   async function readLevel(candidates: readonly Candidate[], seen: Set<string>) {
     const reals = await Promise.all(candidates.map(({ path }) => realOf(path)))
@@ -61,7 +63,7 @@ export function createGatherer(context: Where): Gatherer {
     const behind = new Map<string, Memory[]>()
     let level = memories
     for (let hop = 0; level.length > 0; hop++) {
-      const candidates = level.flatMap((memory) => importsOf(memory, { hop, context }))
+      const candidates = takeImports(level.flatMap((memory) => importsOf(memory, { hop, context })))
       level = (await readLevel(candidates, seen)).told
       for (const memory of level) behind.set(memory.importedBy!, [...(behind.get(memory.importedBy!) ?? []), memory])
     }
@@ -90,13 +92,34 @@ function judge(
   if (!context.mayRead(path) || !context.mayRead(real)) return undefined
   const bounds = boundsOf(candidate, context)
   if (bounds !== undefined && !bounds.some((root) => isInside(real, root))) return warnOutside(candidate, real, context)
-  return { ...candidate, real }
+  return { ...candidate, real, scope: scopeOf(candidate, real, context) }
+}
+
+/** What the project holds speaks for the project, and imports no more than it may, whoever imports it. */
+function scopeOf({ scope, importedBy }: Candidate, real: string, context: Where): Place["scope"] {
+  if (importedBy === undefined || scope === "local") return scope
+  const { user, managed } = context.places
+  const isTheirs = [...user, ...managed].some((folder) => isInside(real, folder))
+  return !isTheirs && projectRoots(context).some((root) => isInside(real, root)) ? "project" : scope
+}
+
+/** The first so many of all, over all levels. */
+function limitImports({ warn }: Where): (candidates: Candidate[]) => Candidate[] {
+  let left = MOST_IMPORTS_TOGETHER
+  return (candidates) => {
+    if (candidates.length > left)
+      warn(`Memory files name more than ${MOST_IMPORTS_TOGETHER} imports: the others are left out`)
+    const taken = candidates.slice(0, left)
+    left -= taken.length
+    return taken
+  }
 }
 
 /** Reads a few at a time and in their order, so that the same files are left out each time when they are too many. */
 function createReader(context: Where): (judged: readonly Judged[]) => Promise<Memory[]> {
   const reads = new Map<string, Promise<Read>>()
   const isStrange = strangers(context)
+  const budget = createRuleBudget()
   let room = MOST_CHARACTERS
 
   function read(real: string): Promise<Read> {
@@ -116,7 +139,7 @@ function createReader(context: Where): (judged: readonly Judged[]) => Promise<Me
         else {
           room -= result.text.length
           if (room < 0) return warnFull(candidate, memories, context)
-          memories.push(await parse(candidate, result.text, context))
+          memories.push(await parse(candidate, result.text, { ...context, budget }))
         }
       }
     }
@@ -131,7 +154,7 @@ function strangers(context: Where): (candidate: Candidate, owner: number) => boo
   return ({ scope }, owner) => (scope === "project" || scope === "local") && !known.has(owner)
 }
 
-async function parse(candidate: Judged, source: string, context: Where): Promise<Memory> {
+async function parse(candidate: Judged, source: string, context: Where & { budget: RuleBudget }): Promise<Memory> {
   const { importedBy, ...place } = candidate
   const { head, body } = place.ruleOf === undefined ? { head: undefined, body: source } : splitFrontMatter(source)
   const paths = head === undefined ? undefined : await pathsOf(head, place, context)

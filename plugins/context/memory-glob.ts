@@ -5,7 +5,7 @@
  * regular expression could try for years.
  */
 
-/** Patterns that became tests, and those that fit nothing: too many alternatives, or a `[` that nothing closes. */
+/** Patterns that became tests, and those that fit nothing: too much to expand, or a `[` that nothing closes. */
 export interface Globs {
   /** Takes a path with `/` between its parts. */
   fits(path: string): boolean
@@ -13,17 +13,28 @@ export interface Globs {
   refused: readonly string[]
 }
 
+/** What parsing may still cost, in characters of patterns once their braces are apart; it goes down. */
+export interface GlobBudget {
+  left: number
+}
+
 const MOST_ALTERNATIVES = 1000
 const MOST_CHARACTERS = 4000
+const MOST_EXPANDED = 200_000
+
+/** A budget for patterns that share one. */
+export function createGlobBudget(): GlobBudget {
+  return { left: MOST_EXPANDED }
+}
 
 /** Parses a list of them. A path fits when one of them fits and none with `!` before it does. */
-export function parseGlobs(patterns: readonly string[]): Globs {
+export function parseGlobs(patterns: readonly string[], budget: GlobBudget = createGlobBudget()): Globs {
   const refused: string[] = []
   const lists: Record<"yes" | "no", Glob[]> = { yes: [], no: [] }
   for (const pattern of patterns) {
     const written = pattern.startsWith("!") ? pattern.slice(1) : pattern
     const room = MOST_ALTERNATIVES - lists.yes.length - lists.no.length
-    const globs = expandBraces(written, room)?.map(parseGlob)
+    const globs = expandBraces(written, { room, budget })?.map(parseGlob)
     if (globs === undefined || globs.includes(undefined)) refused.push(pattern)
     else lists[written === pattern ? "yes" : "no"].push(...(globs as Glob[]))
   }
@@ -112,12 +123,15 @@ function fitsAll<P, T>(
 }
 
 /** `a{b,c}` as `ab` and `ac`; undefined when they would be more than there is room for. */
-function expandBraces(pattern: string, room: number): string[] | undefined {
+function expandBraces(pattern: string, { room, budget }: { room: number; budget: GlobBudget }): string[] | undefined {
   const done: string[] = []
   const open = [pattern]
   while (open.length > 0) {
     if (pattern.length > MOST_CHARACTERS || done.length + open.length > room) return undefined
     const next = open.pop()!
+    // Also for what comes to nothing: a thousand rules may try.
+    budget.left -= next.length
+    if (budget.left < 0) return undefined
     const group = findGroup(next)
     if (group === undefined) done.push(next)
     else for (const choice of group.choices) open.push(next.slice(0, group.from) + choice + next.slice(group.to))

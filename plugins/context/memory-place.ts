@@ -97,9 +97,14 @@ const MOST_FOLDERS = 1000
 async function rulesIn(top: string, { scope, bases, context }: Rules): Promise<Place[]> {
   const files: string[] = []
   const seen = new Set<string>()
+  const warnFull = () =>
+    context.warn(
+      `Of the rules in "${top}" only ${MOST_RULES} in ${MOST_FOLDERS} folders are told: the others are left out`,
+    )
   async function look(folder: string): Promise<void> {
     const real = await realOf(folder)
-    if (real === undefined || seen.has(real) || seen.size >= MOST_FOLDERS) return
+    if (real === undefined || seen.has(real)) return
+    if (seen.size >= MOST_FOLDERS) return warnFull()
     seen.add(real)
     if (scope === "project" && !projectRoots(context).some((root) => isInside(real, root))) {
       context.warn(`The rules in "${folder}" are left out: a link leads out of the project, to "${real}"`)
@@ -108,10 +113,11 @@ async function rulesIn(top: string, { scope, bases, context }: Rules): Promise<P
     const entries = await readdir(real, { withFileTypes: true }).catch(() => [])
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = join(folder, entry.name)
-      if (files.length >= MOST_RULES) return
       const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await leadsToFolder(path)))
       if (isFolder) await look(path)
-      else if (entry.name.endsWith(".md")) files.push(path)
+      else if (!entry.name.endsWith(".md")) continue
+      else if (files.length >= MOST_RULES) return warnFull()
+      else files.push(path)
     }
   }
   if (statOf(top)) await look(top)

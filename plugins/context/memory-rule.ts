@@ -5,7 +5,7 @@
  */
 import { relative } from "node:path"
 import type { ContextStart } from "sous"
-import { parseGlobs } from "./memory-glob.ts"
+import { createGlobBudget, type GlobBudget, parseGlobs } from "./memory-glob.ts"
 import type { Place } from "./memory-place.ts"
 import { isInside } from "./memory-read.ts"
 
@@ -15,29 +15,44 @@ export interface RulePaths {
   fits(path: string): boolean
 }
 
-const MOST_FRONT_MATTER = 64 * 1024
+/** What the front matter of all rules together may cost: anybody's repository brings them. */
+export interface RuleBudget {
+  globs: GlobBudget
+  /** Characters of front matter that YAML is to read, squared: that is what it takes at worst. */
+  yaml: number
+}
+
+const MOST_FRONT_MATTER = 16 * 1024
+
+/** For the rules of one gathering. */
+export function createRuleBudget(): RuleBudget {
+  return { globs: createGlobBudget(), yaml: 4 * MOST_FRONT_MATTER ** 2 }
+}
 
 /** What `paths` in the front matter of a rule fits; undefined when it is told in any case. */
 export async function pathsOf(
   head: string,
   { path, ruleOf = [] }: Place,
-  { warn }: Pick<ContextStart, "warn">,
+  { warn, budget }: Pick<ContextStart, "warn"> & { budget: RuleBudget },
 ): Promise<RulePaths | undefined> {
-  const written = await readPaths(head)
+  const written = await readPaths(head, budget)
   if (written === undefined) warn(`The front matter of the rule "${path}" is not understood: it is told in any case`)
   if (written === undefined || written.length === 0) return undefined
-  const globs = parseGlobs(written.map((pattern) => pattern.replace(/^(!?)\//, "$1")))
+  const patterns = written.map((pattern) => pattern.replace(/^(!?)\//, "$1"))
+  const globs = parseGlobs(patterns, budget.globs)
   for (const pattern of globs.refused) warn(`The pattern "${pattern}" in the rule "${path}" fits nothing`)
   const fits = (file: string) =>
     ruleOf.some((base) => isInside(file, base) && globs.fits(relative(base, file).replaceAll("\\", "/")))
   return { written, fits }
 }
 
-async function readPaths(head: string): Promise<string[] | undefined> {
+async function readPaths(head: string, budget: RuleBudget): Promise<string[] | undefined> {
   if (!head.includes("paths")) return []
   if (head.length > MOST_FRONT_MATTER) return undefined
   const plain = readPlain(head)
   if (plain !== undefined) return plain
+  budget.yaml -= head.length ** 2
+  if (budget.yaml < 0) return undefined
   const { parse } = await import("yaml")
   try {
     const value = parse(head, { logLevel: "error" }) as { paths?: unknown } | null

@@ -9,8 +9,12 @@ import { createGatherer, type Memory } from "./memory-gather.ts"
 import { foldersBetween, isForeign, type Place, placesAtStart, placesIn, projectOf } from "./memory-place.ts"
 import { isInside } from "./memory-read.ts"
 
-/** Characters that all memory files together should not exceed; one alone that is told later may not. */
+/** Characters that all memory files together should not exceed; those that are told after one turn may not. */
 const MANY_CHARACTERS = 40_000
+/** Characters beyond them for files that are only named. */
+const MANY_NAMED = 10_000
+/** Warnings of one run: a repository may hold thousands of files that are odd. */
+const MOST_WARNINGS = 50
 
 export default definePlugin({
   name: "context-memory",
@@ -56,11 +60,18 @@ async function tellTouched(moment: ContextMoment): Promise<Reminder[] | undefine
   const nested = await gatherer.gather(await newPlaces(context, visited), seen)
   visited.rules.push(...nested.rules)
   const rules = [...base.rules, ...visited.rules].filter(
-    ({ real, paths }) => !seen.has(real) && context.touched.some(({ path }) => paths!.fits(path)),
+    (rule) =>
+      !seen.has(rule.real) && isPermitted(rule, context) && context.touched.some(({ path }) => rule.paths!.fits(path)),
   )
   for (const { real } of rules) seen.add(real)
   const told = [...nested.told, ...(await gatherer.withImports(rules, seen))]
-  return told.filter((memory) => isSaying(memory) && !context.told(memory.real)).map(reminderOf)
+  const fresh = told.filter((memory) => isSaying(memory) && !context.told(memory.real))
+  return remindersOf(fresh, context)
+}
+
+/** A rule is read long before it is told, and the settings may be others by now. */
+function isPermitted({ path, real }: Memory, { mayRead }: ContextMoment): boolean {
+  return mayRead(path) && mayRead(real)
 }
 
 /** False for a file that holds comments alone. */
@@ -98,18 +109,35 @@ async function newPlaces(context: ContextMoment, { folders }: Visited): Promise<
   return found
 }
 
-function reminderOf(memory: Memory): Reminder {
-  return { key: memory.real, text: `Instructions ${aboutOf(memory)}:\n${showShort(memory)}`, pinned: true }
+/** Whole as long as there is room, then by name; those for which there is not even room to be named are left out. */
+function remindersOf(memories: readonly Memory[], { warn }: ContextMoment): Reminder[] {
+  const reminders: Reminder[] = []
+  let room = MANY_CHARACTERS
+  for (const memory of memories) {
+    const text = `Instructions ${aboutOf(memory)}:\n${showShort(memory, room)}`
+    room -= text.length
+    if (room < -MANY_NAMED) {
+      warn(`The memory file "${memory.path}" and those behind it are left out: too many are due at once`)
+      break
+    }
+    reminders.push({ key: memory.real, text, pinned: true })
+  }
+  return reminders
 }
 
 function aboutOf({ path, paths, importedBy }: Memory): string {
-  if (importedBy !== undefined) return `that "${importedBy}" imports`
-  return paths ? "for files like those that you touched" : `for the files in "${dirname(path)}"`
+  if (importedBy !== undefined) return `that ${quoted(importedBy)} imports`
+  return paths ? "for files like those that you touched" : `for the files in ${quoted(dirname(path))}`
 }
 
-function showShort(memory: Memory): string {
+/** A name may hold line breaks, and what looks like the end of all this. */
+function quoted(path: string): string {
+  return asText(JSON.stringify(path))
+}
+
+function showShort(memory: Memory, room: number): string {
   const { length } = memory.text
-  if (length <= MANY_CHARACTERS) return show(memory)
+  if (length <= room) return show(memory)
   return show({
     ...memory,
     text: `(${length} characters, which is too long to be shown: read the file where you need it)`,
@@ -126,9 +154,9 @@ function show({ path, scope, importedBy, paths, text }: Memory): string {
   return `<memory-file ${facts.map(asText).join(" ")}>\n${asText(text)}\n</memory-file>`
 }
 
-/** A file cannot end what it stands in, and go on as somebody else's. */
+/** A file cannot end what it stands in, and go on as somebody else's, or as what sous itself tells. */
 function asText(text: string): string {
-  return text.replace(/<(?=\/?memory(?:-file)?\b)/gi, "&lt;")
+  return text.replace(/<(?=\s*\/?\s*(?:memory|memory-file|auto-memory|system-reminder|environment)\b)/gi, "&lt;")
 }
 
 function warnLong(told: readonly Memory[], { warn }: ContextStart): void {
@@ -148,8 +176,10 @@ function quietly<C extends ContextStart>(context: C): C {
   return {
     ...context,
     warn(message) {
-      if (!told.has(message)) context.warn(message)
+      if (told.has(message) || told.size > MOST_WARNINGS) return
       told.add(message)
+      const isLast = told.size > MOST_WARNINGS
+      context.warn(isLast ? "More is odd about the memory files: no further warnings of them are told" : message)
     },
   }
 }

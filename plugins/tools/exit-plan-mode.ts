@@ -5,6 +5,7 @@
  * compaction.
  */
 import { type ContextSource, defineTool, type Notebook, z } from "sous"
+import { frame } from "./frame.ts"
 
 const input = z.strictObject({
   plan: z.string().min(1).describe("The whole plan, as the person is to read it; Markdown"),
@@ -31,7 +32,7 @@ export const planSource: ContextSource = {
   name: "plan",
   scene({ notes }) {
     const plan = planOf(notes).get(APPROVED)
-    return plan === undefined ? undefined : `<plan>\nThe plan that was approved last:\n\n${plan}\n</plan>`
+    return plan === undefined ? undefined : frame("plan", `The plan that was approved last:\n\n${plan}`)
   },
 }
 

@@ -3,12 +3,13 @@
  * at work as they are now.
  *
  * Invariant: a rule that keeps a file from being read keeps it out of both; a turn looks at a bounded number of files; a
- * file that was only touched has not changed.
+ * file that was only touched has not changed; one that changes again and again is told of a few times.
  */
 import { lstat } from "node:fs/promises"
 import { sep } from "node:path"
 import type { ContextMoment, Reminder } from "sous"
 import { readWhole, stampOf, withFile } from "./file.ts"
+import { frame, holdsMarks } from "./frame.ts"
 import { KEPT_BYTES, keptContent } from "./known-content.ts"
 import { isSame, ledgerOf, noteShown, type Seen, type Stamp } from "./ledger.ts"
 import { readPage } from "./page.ts"
@@ -18,6 +19,10 @@ import { Refused } from "./refusal.ts"
 const WATCHED_FILES = 20
 /** A file beyond this, bytes, is not read again to see whether it was only touched. */
 const COMPARED_BYTES = 4_000_000
+/** Characters of changes that are shown after one turn. */
+const CHANGE_CHARS = 12_000
+/** How often an agent is told of a file before it looks at it. */
+const MOST_TELLINGS = 5
 const SCENE_FILES = 5
 /** Characters of the whole scene: 50,000 tokens. */
 const SCENE_CHARS = 200_000
@@ -25,11 +30,12 @@ const SCENE_CHARS = 200_000
 /** Reminders of the files that were changed or removed by somebody else. */
 export async function findChanges(moment: ContextMoment): Promise<Reminder[]> {
   const told: Reminder[] = []
+  const room = { chars: CHANGE_CHARS }
   const files = newest(moment, WATCHED_FILES).reverse()
   const found = await Promise.all(files.map(({ real }) => lstat(real).catch(() => undefined)))
   for (const [index, file] of files.entries()) {
     moment.signal.throwIfAborted()
-    const reminder = await changeOf(file, found[index], moment)
+    const reminder = await changeOf({ ...file, stats: found[index] }, moment, room)
     if (reminder !== undefined) told.push(reminder)
   }
   return told
@@ -63,32 +69,68 @@ function newest({ notes, mayRead }: ContextMoment, most: number): KnownFile[] {
   return known.filter(({ real }) => mayRead(real)).reverse()
 }
 
-async function changeOf(file: KnownFile, stats: Stamp | undefined, moment: ContextMoment) {
-  const { real, seen } = file
+async function changeOf(
+  file: KnownFile & { stats: Stamp | undefined },
+  moment: ContextMoment,
+  room: { chars: number },
+): Promise<Reminder | undefined> {
+  const { real, seen, stats } = file
   if (stats === undefined) {
-    return remindOf(`gone ${real} ${seen.mtimeMs}`, `"${real}", which you know, is no longer there.`)
+    return remindOf(`gone ${real} ${seen.mtimeMs}`, `${JSON.stringify(real)}, which you know, is no longer there.`)
   }
   if (stats.size === seen.size && stats.mtimeMs === seen.mtimeMs) return undefined
   const key = `changed ${real} ${stats.size} ${stats.mtimeMs}`
-  if (moment.told(key) || untouched.has(idOf(file, stats))) return undefined
+  const times = tellingsOf(file, moment)
+  if (times >= MOST_TELLINGS || moment.told(key) || untouched.has(idOf(file, stats))) return undefined
   const now = stats.size > COMPARED_BYTES ? undefined : await contentOf(real)
   if (now !== undefined && isSame(seen, now.stamp)) return noteUntouched(file, stats)
   const change = now && (await smallChange(file, now.bytes, moment))
-  const sentence = `"${real}" has changed on disk since you last saw it.`
-  if (change === undefined) return remindOf(key, `${sentence} Read it again before you rely on it.`)
-  noteShown(moment, real, { stamp: now!.stamp, after: change.after })
-  return remindOf(key, `${sentence} This is all that changed:\n${change.text}`)
+  const sentence = `${JSON.stringify(real)} has changed on disk since you last saw it.`
+  const last = times + 1 < MOST_TELLINGS ? "" : "\nIt changes often: you are not told of it again before you read it."
+  const isShown = change !== undefined && change.text.length <= room.chars
+  if (isShown) {
+    room.chars -= change.text.length
+    noteShown(moment, real, { stamp: now!.stamp, after: change.after })
+  }
+  noteTold(file, moment, times + 1)
+  const next = isShown ? `This is all that changed:\n${change.text}` : "Read it again before you rely on it."
+  return remindOf(key, `${sentence} ${next}${last}`)
+}
+
+interface Telling {
+  /** The content that the agent is known to have seen when it was told last. */
+  of: string
+  times: number
+}
+
+function tellings({ notes }: Pick<ContextMoment, "notes">) {
+  return notes<Telling>("files told")
+}
+
+/** How often it was told of a file since it last read or changed it. */
+function tellingsOf({ real, seen }: KnownFile, moment: ContextMoment): number {
+  const told = tellings(moment).get(real)
+  return told?.of === contentIdOf(seen) ? told.times : 0
+}
+
+function noteTold({ real, seen }: KnownFile, moment: ContextMoment, times: number): void {
+  tellings(moment).set(real, { of: contentIdOf(ledgerOf(moment).get(real) ?? seen), times })
+}
+
+function contentIdOf({ size, mtimeMs, hash }: Stamp): string {
+  return `${size} ${mtimeMs} ${hash}`
 }
 
 function remindOf(key: string, words: string): Reminder {
-  return { key, text: `<system-reminder>\n${words}\n</system-reminder>` }
+  return { key, text: frame("system-reminder", words) }
 }
 
 /** Only in the folders of the work: elsewhere somebody was asked about what was there then. */
 async function smallChange({ real, seen }: KnownFile, now: Buffer, { roots }: ContextMoment) {
   const before = isBelow(real, roots) ? keptContent(seen.hash) : undefined
   if (before === undefined || now.length > KEPT_BYTES) return undefined
-  return (await import("./known-change.ts")).findChange(before, now)
+  const change = (await import("./known-change.ts")).findChange(before, now)
+  return change === undefined || holdsMarks(change.text) ? undefined : change
 }
 
 function isBelow(real: string, folders: readonly string[]): boolean {
@@ -122,7 +164,10 @@ async function showFile({ real, seen }: KnownFile, { signal, roots }: ContextMom
     const request = { offset: seen.from, chars, signal }
     const page = await readPage(file, request)
     const start = page.last < page.first ? await readPage(file, { ...request, offset: 1 }) : page
-    return `<file path=${JSON.stringify(real)}>\nA file that you worked on last, as it is now:\n${start.text.trimEnd()}\n</file>`
+    const attributes = ` path=${JSON.stringify(real)}`
+    if (holdsMarks(start.text))
+      return frame("file", "A file that you worked on last: read it again where you need it.", { attributes })
+    return frame("file", `A file that you worked on last, as it is now:\n${start.text.trimEnd()}`, { attributes })
   })
 }
 

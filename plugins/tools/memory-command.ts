@@ -4,8 +4,8 @@
  * Invariant: a name is a name: nothing outside of the memory folder is opened, and a note is never replaced by an agent
  * that has not seen it as it is.
  */
-import { join } from "node:path"
 import type { ToolContext, ToolOutput } from "sous"
+import { frame } from "./frame.ts"
 import { checkName, type MemoryFolder, type Note, openMemory } from "./memory-folder.ts"
 import { INDEX, type MemoryInput } from "./memory-input.ts"
 import { Refused } from "./refusal.ts"
@@ -15,29 +15,31 @@ import { count, headOf } from "./text.ts"
 /** What a conversation starts with of the index. */
 const INDEX_LINES = 200
 const INDEX_BYTES = 25_000
+/** Characters of a note that a result surely shows, its list of other notes included. */
+const MOST_SHOWN = 25_000
 
 /** Runs one call. */
 export async function runMemory(input: MemoryInput, context: ToolContext): Promise<ToolOutput> {
   const name = checkName(input.name ?? INDEX)
   if (context.memoryFolder === undefined) throw new Refused("The settings (memory.auto) say that no notes are kept")
-  if (!context.mayRead(join(context.memoryFolder, `${name}.md`))) {
-    throw new Refused(`A rule keeps the note "${name}" from being read: go on without it`)
-  }
-  const memory = await openMemory(context.memoryFolder, { creates: input.command === "write" })
+  const { mayRead } = context
+  const memory = await openMemory(context.memoryFolder, { creates: input.command === "write", mayRead })
   if (memory === undefined) throw new Refused("There are no notes yet: write one if something is worth keeping")
+  if (!memory.isOpen(name)) throw new Refused(`A rule keeps the note "${name}" from being read: go on without it`)
   return await COMMANDS[input.command](input, { name, memory, context })
 }
 
 /** What a conversation starts with; undefined where there are no notes, or the index may not be read. */
 export async function describeMemory(folder: string, mayRead: (path: string) => boolean): Promise<string | undefined> {
-  const memory = await openMemory(folder, { creates: false })
-  if (memory === undefined || !mayRead(join(folder, `${INDEX}.md`))) return undefined
+  const memory = await openMemory(folder, { creates: false, mayRead })
+  if (memory === undefined || !memory.isOpen(INDEX)) return undefined
   const [index, names] = [await memory.read(INDEX), await memory.names()]
   const text = index === undefined ? "" : startOf(index.bytes)
   const others = names.filter((name) => name !== INDEX)
   if (text === "" && others.length === 0) return undefined
   const list = others.length === 0 ? "" : `\n\n(other notes, for Memory: ${listOf(others)})`
-  return `<auto-memory>\nYour notes from earlier conversations in this project; they may be out of date.\n\n${text}${list}\n</auto-memory>`
+  const words = "Your notes from earlier conversations in this project; they may be out of date."
+  return frame("auto-memory", `${words}\n\n${text}${list}`)
 }
 
 interface Found {
@@ -55,15 +57,19 @@ const COMMANDS: Record<MemoryInput["command"], (input: MemoryInput, found: Found
       if (name !== INDEX || list === "") throw missing(name, others)
       return `There is no ${INDEX} yet ${list}`
     }
-    seenOf(context).set(name, note.hash)
     const text = note.bytes.toString("utf8")
+    if (text.length <= MOST_SHOWN) seenOf(context).set(name, note.hash)
     return name === INDEX && list !== "" ? `${text.trimEnd()}\n\n${list}` : text || "(the note is empty)"
   },
   async write({ content }, { name, memory, context }) {
     if (content === undefined) throw new Refused("write needs content: the whole note")
     const before = await memory.read(name)
     if (before !== undefined && context.caller === "model" && seenOf(context).get(name) !== before.hash) {
-      throw new Refused(`The note "${name}" exists, and you have not seen it as it is: view it first, or use edit`)
+      const next =
+        before.bytes.toString("utf8").length > MOST_SHOWN
+          ? "it is too long for one look, so use edit or delete"
+          : "view it first, or use edit"
+      throw new Refused(`The note "${name}" exists, and you have not seen it as it is: ${next}`)
     }
     return await keep({ name, memory, context }, Buffer.from(content), before)
   },

@@ -3,8 +3,10 @@
  *
  * Invariant: only plain files of our own, with one name, directly in the folder; folders are 0700, files 0600.
  */
+
 import { lstat, mkdir, readdir, realpath, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { withLock } from "sous"
 import { makeParents, readWhole, replaceFile, stampOf, swapped, withFile } from "./file.ts"
 import { withFolder } from "./held.ts"
 import { Refused } from "./refusal.ts"
@@ -19,7 +21,9 @@ export interface Note {
 
 /** Notes by name. Each refuses a note that is no plain file of our own. */
 export interface MemoryFolder {
-  /** Sorted. */
+  /** False for a note that a rule keeps from being read. */
+  isOpen(name: string): boolean
+  /** Of those that are open; sorted. */
   names(): Promise<string[]>
   read(name: string): Promise<Note | undefined>
   /** `before`: the note as it was read. Refuses when it is another by now. */
@@ -36,41 +40,54 @@ export function checkName(written: string): string {
 }
 
 /** The folder, once it is certain that it is one; undefined when it is not there. Refuses a link in its place. */
-export async function openMemory(folder: string, { creates }: { creates: boolean }): Promise<MemoryFolder | undefined> {
+export async function openMemory(
+  folder: string,
+  { creates, mayRead }: { creates: boolean; mayRead(path: string): boolean },
+): Promise<MemoryFolder | undefined> {
   if (creates) await mkdir(folder, { recursive: true, mode: 0o700 })
   const stats = await lstat(folder).catch(() => undefined)
   if (stats === undefined) return undefined
   if (!stats.isDirectory()) throw new Refused(`"${folder}" is no folder: a person has to look at what stands there`)
-  return folderAt(await realpath(folder))
+  const real = await realpath(folder)
+  const isOpen = (name: string) => [folder, real].every((path) => mayRead(join(path, `${name}.md`)))
+  return folderAt(real, isOpen)
 }
 
-function folderAt(folder: string): MemoryFolder {
+function folderAt(folder: string, isOpen: MemoryFolder["isOpen"]): MemoryFolder {
   const fileOf = (name: string) => join(folder, `${name}.md`)
   const read = async (name: string): Promise<Note | undefined> => {
     const { bytes, hash } = (await readFile(fileOf(name), name)) ?? {}
     return bytes && { bytes, hash: hash! }
   }
+  // Another agent, or another process, may be at it.
+  const alone = <T>(work: () => Promise<T>) => withLock(join(folder, "notes"), work)
   return {
+    isOpen,
     async names() {
       const entries = await readdir(folder, { withFileTypes: true })
       const files = entries.filter((entry) => entry.isFile() && /^[A-Za-z0-9][A-Za-z0-9_-]{0,79}\.md$/.test(entry.name))
-      return files.map(({ name }) => name.slice(0, -3)).sort()
+      const names = files.map(({ name }) => name.slice(0, -3))
+      return names.filter(isOpen).sort()
     },
     read,
     async write(name, bytes, before) {
-      const file = fileOf(name)
-      const now = await readFile(file, name)
-      if (now?.hash !== before?.hash) throw swapped(name)
       if (bytes.length > NOTE_BYTES) throw new Refused(`The note "${name}" would be too long: split it`)
-      if (now === undefined) await makeParents(name, file)
-      const target = { path: name, real: file, mode: 0o600, ...(now === undefined ? {} : { before: now.stats }) }
-      return { bytes, hash: stampOf(await replaceFile(target, bytes), bytes).hash! }
+      return await alone(async () => {
+        const file = fileOf(name)
+        const now = await readFile(file, name)
+        if (now?.hash !== before?.hash) throw swapped(name)
+        if (now === undefined) await makeParents(name, file)
+        const target = { path: name, real: file, mode: 0o600, ...(now === undefined ? {} : { before: now.stats }) }
+        return { bytes, hash: stampOf(await replaceFile(target, bytes), bytes).hash! }
+      })
     },
     async remove(name) {
-      if ((await readFile(fileOf(name), name)) === undefined) return false
-      const done = await withFolder(folder, async (at) => rm(at(`${name}.md`)).then(() => true))
-      if (done === undefined) throw swapped(name)
-      return true
+      return await alone(async () => {
+        if ((await readFile(fileOf(name), name)) === undefined) return false
+        const done = await withFolder(folder, async (at) => rm(at(`${name}.md`)).then(() => true))
+        if (done === undefined) throw swapped(name)
+        return true
+      })
     },
   }
 }

@@ -4,10 +4,13 @@
  * Invariant: the list is a note of its session and nothing else; a list that is done is never told again.
  */
 import { type ContextMoment, type ContextSource, defineTool, type Notebook, z } from "sous"
-import { count } from "./text.ts"
+import { frame } from "./frame.ts"
+import { count, headOf } from "./text.ts"
 
 /** Turns in which a list with open tasks may lie untouched. */
 const QUIET_TURNS = 10
+/** Characters of the tasks in a reminder, and in a scene. */
+const MOST_CHARS = { reminder: 4000, scene: 40_000 }
 
 const input = z.strictObject({
   todos: z.array(
@@ -51,14 +54,15 @@ export const taskSource: ContextSource = {
     if (!list?.tasks.some(isOpen)) return undefined
     const quiet = moment.turn - turnOf(moment, list)
     if (quiet < QUIET_TURNS) return undefined
-    const text = `<system-reminder>\nThese tasks are open, and the list was not touched for ${quiet} turns. Bring it up to date with TodoWrite, or go on if it is.\n${textOf(list)}\n</system-reminder>`
+    const words = `These tasks are open, and the list was not touched for ${quiet} turns. Bring it up to date with TodoWrite, or go on if it is.`
+    const text = frame("system-reminder", `${words}\n${textOf(list, MOST_CHARS.reminder)}`)
     return [{ key: `tasks ${list.version} ${Math.floor(quiet / QUIET_TURNS)}`, text }]
   },
   scene(moment) {
     const list = listsOf(moment.notes).get(LIST)
     if (!list?.tasks.some(isOpen)) return undefined
     seenOf(moment.notes).set(LIST, { version: list.version, turn: moment.turn })
-    return `<tasks>\nYour task list:\n${textOf(list)}\n</tasks>`
+    return frame("tasks", `Your task list:\n${textOf(list, MOST_CHARS.scene)}`)
   },
 }
 
@@ -86,6 +90,15 @@ function isOpen({ status }: Task): boolean {
 
 const SIGNS = { pending: "[ ]", in_progress: "[>]", completed: "[x]" } as const
 
-function textOf({ tasks }: TaskList): string {
+/** All of them; where they are too long, the open ones as far as they fit. */
+function textOf({ tasks }: TaskList, most: number): string {
+  const all = linesOf(tasks)
+  if (all.length <= most) return all
+  const open = linesOf(tasks.filter(isOpen))
+  const shown = open.length <= most ? open : `${headOf(open, most)} …`
+  return `${shown}\n(cut: the list has ${count(tasks.length, "task")})`
+}
+
+function linesOf(tasks: readonly Task[]): string {
   return tasks.map(({ content, status }) => `${SIGNS[status]} ${content}`).join("\n")
 }

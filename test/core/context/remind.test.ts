@@ -77,6 +77,19 @@ describe("reminders", () => {
     const sources: ContextSource[] = [
       { name: "broken", remind: () => Promise.reject(new Error("out of ink")) },
       { name: "wild", remind: () => [{ key: 7, text: "WILD" }, { key: "k" }, null] as never },
+      { name: "text", remind: () => "WILD" as never },
+      { name: "thing", remind: () => ({ key: "k", text: "WILD" }) as never },
+      {
+        name: "trap",
+        remind: () => [
+          {
+            key: "k",
+            get text(): string {
+              throw new Error("out of paper")
+            },
+          },
+        ],
+      },
       { name: "sound", remind: () => [{ key: "k", text: "SOUND" }] },
     ]
     const { bodies, result, events } = await run([...looks(2), done], sources)
@@ -84,6 +97,8 @@ describe("reminders", () => {
     expect(countOf("SOUND", bodies.at(-1))).toBe(1)
     expect(countOf("WILD", bodies.at(-1))).toBe(0)
     expect(warnings(events).join("\n")).toContain("out of ink")
+    expect(warnings(events).join("\n")).toContain("out of paper")
+    expect(warnings(events).join("\n")).toContain('"thing" of plugin "own" failed: what it reminds of is no list')
   })
 
   test("a source hears which files calls have touched since it was last asked", async () => {
