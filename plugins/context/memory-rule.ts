@@ -22,7 +22,7 @@ export interface RuleBudget {
   yaml: number
 }
 
-const MOST_FRONT_MATTER = 16 * 1024
+const MOST_FRONT_MATTER = 8 * 1024
 
 /** For the rules of one gathering. */
 export function createRuleBudget(): RuleBudget {

@@ -4,6 +4,8 @@
  * Invariant: no file, name or note closes the marks that it stands in and goes on as somebody else's words.
  */
 
+import { withoutHalves } from "./text.ts"
+
 /** Marks with which sous tells what nobody said: a person would not write them. */
 const MARK = /<(?=\s*\/?\s*(?:system-reminder|auto-memory|memory|memory-file|environment|file|tasks|plan)\b)/gi
 
@@ -18,5 +20,5 @@ export function holdsMarks(content: string): boolean {
 }
 
 function asText(text: string): string {
-  return text.replace(MARK, "&lt;")
+  return withoutHalves(text.replace(MARK, "&lt;"))
 }

@@ -59,8 +59,7 @@ function folderAt(folder: string, isOpen: MemoryFolder["isOpen"]): MemoryFolder 
     const { bytes, hash } = (await readFile(fileOf(name), name)) ?? {}
     return bytes && { bytes, hash: hash! }
   }
-  // Another agent, or another process, may be at it.
-  const alone = <T>(work: () => Promise<T>) => withLock(join(folder, "notes"), work)
+  const alone = <T>(work: () => Promise<T>) => withNotes(folder, work)
   return {
     isOpen,
     async names() {
@@ -89,6 +88,20 @@ function folderAt(folder: string, isOpen: MemoryFolder["isOpen"]): MemoryFolder 
         return true
       })
     },
+  }
+}
+
+/** Another agent, or another process, may be at them. */
+async function withNotes<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  let isOurs = false
+  try {
+    return await withLock(join(folder, "notes"), async () => {
+      isOurs = true
+      return await work()
+    })
+  } catch (error) {
+    if (isOurs || (error as NodeJS.ErrnoException).code !== undefined) throw error
+    throw new Refused("Others are writing notes all the time: nothing was done. Try again later")
   }
 }
 

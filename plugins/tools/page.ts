@@ -8,7 +8,7 @@ import { StringDecoder } from "node:string_decoder"
 import { megabytes, type OpenFile } from "./file.ts"
 import type { Stamp } from "./ledger.ts"
 import { Refused } from "./refusal.ts"
-import { count, headOf } from "./text.ts"
+import { count, headOf, withoutHalves } from "./text.ts"
 
 /** Lines of a page when no limit is given. */
 const PAGE_LINES = 2000
@@ -57,7 +57,8 @@ export async function readPage(file: OpenFile, request: PageRequest): Promise<Pa
     const isStart = decoder === undefined
     content = isStart ? chunk : undefined
     decoder ??= new StringDecoder(encodingOf(file, chunk))
-    const text = decoder.write(chunk)
+    // UTF-16 may hold halves of pairs, and no JSON for the Messages API those.
+    const text = withoutHalves(decoder.write(chunk))
     lines.add(isStart && text.startsWith("\ufeff") ? text.slice(1) : text)
     if (lines.isFull()) scanned += chunk.length
     if (scanned > SCAN_BYTES) {
@@ -65,7 +66,7 @@ export async function readPage(file: OpenFile, request: PageRequest): Promise<Pa
       break
     }
   }
-  if (counted) lines.end(decoder?.end() ?? "")
+  if (counted) lines.end(withoutHalves(decoder?.end() ?? ""))
   const stamp = {
     size: file.stats.size,
     mtimeMs: file.stats.mtimeMs,

@@ -17,6 +17,11 @@ export function tailOf(text: string, length: number): string {
   return text.slice(isHighSurrogate(text.charCodeAt(start - 1)) ? start + 1 : start)
 }
 
+/** The text with U+FFFD in the place of every half of a surrogate pair that stands alone. */
+export function withoutHalves(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\uFFFD")
+}
+
 /** `1 line`, `2 lines`. */
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`

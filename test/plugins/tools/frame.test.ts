@@ -71,6 +71,18 @@ describe("nothing ends the marks that it stands in", () => {
   })
 })
 
+test("half a surrogate pair comes out as a character that JSON may hold", async () => {
+  const half = Buffer.from([0x00, 0xd8])
+  const text = (words: string) => Buffer.from(words, "utf16le")
+  writeFileSync(path("u.txt"), Buffer.concat([Buffer.from([0xff, 0xfe]), text("a"), half, text("b\n"), half]))
+  expect((await read("u.txt")).text).toBe("1\ta\uFFFDb\n2\t\uFFFD\n")
+  await runTool(todoWriteTool, { todos: [{ content: "x\ud83d", status: "pending" }] }, context)
+  const said = [...(await moment.scene(filesSource)), ...(await moment.scene(taskSource))]
+  expect(said).toHaveLength(2)
+  for (const words of said) expect(words).toContain("\uFFFD")
+  for (const words of said) expect(words).not.toMatch(/\p{Surrogate}/u)
+})
+
 describe("reminders do not flood a conversation", () => {
   test("a file that changes again and again is told of five times, until it is read", async () => {
     put("log", "0\n")
