@@ -23,22 +23,35 @@ const COMPARED_BYTES = 4_000_000
 const CHANGE_CHARS = 12_000
 /** How often an agent is told of a file before it looks at it. */
 const MOST_TELLINGS = 5
+/** The kernel waits for ten seconds. */
+const PATIENCE_MS = 9000
 const SCENE_FILES = 5
 /** Characters of the whole scene: 50,000 tokens. */
 const SCENE_CHARS = 200_000
 
 /** Reminders of the files that were changed or removed by somebody else. */
 export async function findChanges(moment: ContextMoment): Promise<Reminder[]> {
+  const begin = performance.now()
   const told: Reminder[] = []
-  const room = { chars: CHANGE_CHARS }
+  const turn: Turn = { chars: CHANGE_CHARS, notes: [] }
   const files = newest(moment, WATCHED_FILES).reverse()
   const found = await Promise.all(files.map(({ real }) => lstat(real).catch(() => undefined)))
   for (const [index, file] of files.entries()) {
     moment.signal.throwIfAborted()
-    const reminder = await changeOf({ ...file, stats: found[index] }, moment, room)
+    const reminder = await changeOf({ ...file, stats: found[index] }, moment, turn)
     if (reminder !== undefined) told.push(reminder)
   }
+  // Nobody waits any longer: what is not told is not known either.
+  if (performance.now() - begin > PATIENCE_MS) return []
+  for (const note of turn.notes) note()
   return told
+}
+
+interface Turn {
+  /** Characters of changes for which there is room. */
+  chars: number
+  /** What is to be noted once all is told. */
+  notes: (() => void)[]
 }
 
 /** The files at work, a text for each, the one worked on last first. */
@@ -72,7 +85,7 @@ function newest({ notes, mayRead }: ContextMoment, most: number): KnownFile[] {
 async function changeOf(
   file: KnownFile & { stats: Stamp | undefined },
   moment: ContextMoment,
-  room: { chars: number },
+  turn: Turn,
 ): Promise<Reminder | undefined> {
   const { real, seen, stats } = file
   if (stats === undefined) {
@@ -87,12 +100,12 @@ async function changeOf(
   const change = now && (await smallChange(file, now.bytes, moment))
   const sentence = `${JSON.stringify(real)} has changed on disk since you last saw it.`
   const last = times + 1 < MOST_TELLINGS ? "" : "\nIt changes often: you are not told of it again before you read it."
-  const isShown = change !== undefined && change.text.length <= room.chars
-  if (isShown) {
-    room.chars -= change.text.length
-    noteShown(moment, real, { stamp: now!.stamp, after: change.after })
-  }
-  noteTold(file, moment, times + 1)
+  const isShown = change !== undefined && change.text.length <= turn.chars
+  if (isShown) turn.chars -= change.text.length
+  turn.notes.push(() => {
+    if (isShown) noteShown(moment, real, { stamp: now!.stamp, after: change.after })
+    noteTold(file, moment, times + 1)
+  })
   const next = isShown ? `This is all that changed:\n${change.text}` : "Read it again before you rely on it."
   return remindOf(key, `${sentence} ${next}${last}`)
 }

@@ -118,6 +118,20 @@ describe("reminders do not flood a conversation", () => {
     expect((await write("f19")).isError).toBe(true)
   })
 
+  test("a change that is not told after all, for the run was aborted, is not known", async () => {
+    for (const name of ["a.txt", "b.txt"]) {
+      put(name, "one\n")
+      await read(name)
+      put(name, "two\n")
+    }
+    const aborting = new AbortController()
+    const late = { ...moment, signal: aborting.signal, told: () => void aborting.abort() as never }
+    await expect(filesSource.remind!(late)).rejects.toThrow()
+    expect((await runTool(writeTool, { file_path: "a.txt", content: "x" }, context)).isError).toBe(true)
+    expect(await moment.remind(filesSource)).toHaveLength(2)
+    expect((await runTool(writeTool, { file_path: "a.txt", content: "x" }, context)).isError).toBe(false)
+  })
+
   test("a long list of tasks is cut, what is open first", async () => {
     const todos = Array.from({ length: 500 }, (_, i) => ({
       content: `${"t".repeat(200)}${i}`,
