@@ -7,6 +7,7 @@
 import type { Engine } from "../engine.ts"
 import type { TextBlockParam } from "../message.ts"
 import type { ToolDeclaration } from "../model.ts"
+import { within } from "../patience.ts"
 import type { PermissionCall } from "../permission/decision.ts"
 import { createReadGuard } from "../permission/read-guard.ts"
 import type { ContextStart } from "../plugin.ts"
@@ -46,7 +47,7 @@ export async function assembleOpening(scope: ContextScope): Promise<{ content: T
   const start = contextStart(scope)
   const parts = await Promise.all(
     engine.registry.context.map(async (source) => {
-      const text = await askSource(scope, source, async () => await source.start?.(start))
+      const text = await askSource(scope, source, async () => textOf(await source.start?.(start)))
       return text === undefined || text === "" ? [] : [{ text, source }]
     }),
   )
@@ -57,16 +58,25 @@ export async function assembleOpening(scope: ContextScope): Promise<{ content: T
   }
 }
 
-/** What a source says; undefined, and a warning, when it fails. */
+function textOf(said: unknown): string | undefined {
+  if (said === undefined || said === null || typeof said === "string") return said ?? undefined
+  throw new Error(`it said something of the type ${typeof said}, and not a text`)
+}
+
+/** How long a source may take, ms. */
+const PATIENCE_MS = 10_000
+
+/** What a source says; undefined, and a warning, when it fails or hangs. */
 export async function askSource<T>(
   { engine, agent }: Pick<ContextScope, "engine" | "agent">,
   source: Pick<Registered, "name" | "plugin">,
-  ask: () => Promise<T | undefined>,
+  ask: () => Promise<T | undefined> | T | undefined,
 ): Promise<T | undefined> {
   try {
-    return await ask()
+    return await within(PATIENCE_MS, `the context source ${source.name}`, ask)
   } catch (error) {
-    const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${(error as Error).message}`
+    const reason = error instanceof Error ? error.message : String(error)
+    const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${reason}`
     engine.emit({ type: "notice", level: "warning", message }, agent)
     return undefined
   }

@@ -4,15 +4,12 @@
  * Invariant: a reminder is told once for each key as long as it stands in the conversation; a source that fails or hangs
  * is left out with a warning.
  */
-import { within } from "../patience.ts"
 import type { ContextMoment, ContextSource, Reminder } from "../plugin.ts"
 import type { AgentScope } from "../scope.ts"
 import { askSource, type ContextScope, contextStart } from "./assemble.ts"
 import type { Conversation } from "./conversation.ts"
 import type { Pin } from "./history.ts"
 
-/** How long a source may take, ms. */
-const PATIENCE_MS = 10_000
 /** The notes in which touched files are kept, the newest last. */
 const FILES = "touched files"
 /** How many of them a strategy is told. */
@@ -36,7 +33,9 @@ export async function takeReminders(scope: AgentScope, conversation: Conversatio
   const moment = momentOf(scope, conversation, touched)
   const asked = await Promise.all(
     sources.map(async (source) => {
-      return (await ask(scope, source, async () => readReminders(await source.remind?.(moment(source)), source))) ?? []
+      return (
+        (await askSource(scope, source, async () => readReminders(await source.remind?.(moment(source)), source))) ?? []
+      )
     }),
   )
   const due = asked.flat().filter(unlessTold(conversation))
@@ -51,7 +50,9 @@ export async function takeReminders(scope: AgentScope, conversation: Conversatio
 export async function collectScene(scope: ContextScope, conversation: Conversation): Promise<string[]> {
   const moment = momentOf(scope, conversation, [])
   const sources = scope.engine.registry.context.filter(({ scene }) => scene !== undefined)
-  const texts = await Promise.all(sources.map((source) => ask(scope, source, () => source.scene?.(moment(source)))))
+  const texts = await Promise.all(
+    sources.map((source) => askSource(scope, source, () => source.scene?.(moment(source)))),
+  )
   return texts.flat().filter((text): text is string => typeof text === "string" && text !== "")
 }
 
@@ -83,18 +84,6 @@ function momentOf(scope: ContextScope, conversation: Conversation, touched: Cont
     told: (key) => conversation.told(`${source.name} ${key}`),
     notes: conversation.notes,
   })
-}
-
-async function ask<T>(
-  scope: ContextScope,
-  source: Parameters<typeof askSource>[1],
-  work: () => Promise<T | undefined> | T | undefined,
-): Promise<T | undefined> {
-  return await askSource(
-    scope,
-    source,
-    async () => await within(PATIENCE_MS, `the context source ${source.name}`, work),
-  )
 }
 
 type Told = Pick<Reminder, "key" | "text"> & { pinned: boolean; source: string }

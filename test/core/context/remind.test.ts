@@ -101,6 +101,17 @@ describe("reminders", () => {
     expect(warnings(events).join("\n")).toContain('"thing" of plugin "own" failed: what it reminds of is no list')
   })
 
+  test("what a source says at a start is a text, or it is left out with a warning", async () => {
+    const sources: ContextSource[] = [
+      { name: "thing", start: () => ({ text: "WILD" }) as never },
+      { name: "text", start: () => "SOUND" },
+    ]
+    const { bodies, events } = await run([done], sources)
+    expect(countOf("SOUND", bodies[0])).toBe(1)
+    expect(countOf("WILD", bodies[0])).toBe(0)
+    expect(warnings(events).join("\n")).toContain('"thing" of plugin "own" failed: it said something of the type object')
+  })
+
   test("a source hears which files calls have touched since it was last asked", async () => {
     const heard: unknown[] = []
     const source: ContextSource = { name: "ear", remind: ({ touched }) => void heard.push(touched) }
