@@ -46,9 +46,8 @@ export async function startAgent(engine: Engine, setup: AgentSetup): Promise<Age
   const plugins = followPlugins({ engine, scope, conversation, entries: setup.step.tools, finish })
   let reason = "fault"
   try {
-    const isNew = conversation.messages.length === 0
     const blocked = await openConversation(scope, setup, conversation)
-    const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew, isNew }
+    const driven = { scope, conversation, model, shape, submitted: () => submitted, renew: plugins.renew }
     const result =
       blocked === undefined
         ? await drive(engine, setup, driven)
@@ -155,7 +154,7 @@ async function openConversation(
   const { hooks } = scope.engine
   const { prompt } = setup.step
   const isNew = conversation.messages.length === 0
-  if (!isNew && compactCommand(prompt) !== undefined) return undefined
+  if (commandOf(setup) !== undefined) return undefined
   scope.request = prompt
   const injected: string[] = []
   const from = hookSource(scope)
@@ -182,6 +181,11 @@ async function openConversation(
   return undefined
 }
 
+/** What matters most, where all that a person asks for is a compaction. */
+function commandOf({ identity, step }: AgentSetup): string | undefined {
+  return identity.depth === 0 ? compactCommand(step.prompt) : undefined
+}
+
 interface Driven {
   scope: AgentScope
   conversation: Conversation
@@ -189,14 +193,12 @@ interface Driven {
   shape: OutputShape | undefined
   submitted: () => { value: unknown } | undefined
   renew: () => void
-  /** Nothing was said before. */
-  isNew: boolean
 }
 
 async function drive(engine: Engine, setup: AgentSetup, driven: Driven): Promise<LoopResult> {
   const { scope, shape, submitted, conversation, model } = driven
   const { fallbackModel } = engine
-  const focus = driven.isNew ? undefined : compactCommand(setup.step.prompt)
+  const focus = commandOf(setup)
   const loop = runLoop({
     scope,
     conversation,

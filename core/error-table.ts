@@ -333,7 +333,7 @@ export const ERRORS = {
   })),
   REWIND_TURN_UNKNOWN: entry((d: { turn: string; last: number; session: string }) => ({
     message: `Cannot go back to turn ${d.turn}: session "${d.session}" has ${d.last === 1 ? "1 turn" : `${d.last} turns`}`,
-    mend: `name a turn from 0 to ${d.last}; "sous rewind" lists them`,
+    mend: `name a turn from 0 to ${d.last}: "sous rewind ${d.session}" lists them`,
   })),
   REWIND_CHANGED_SINCE: entry((d: { files: readonly string[] }) => ({
     message: `Cannot put back what was changed since, by somebody else or by a call that was cut off: ${d.files.map((file) => `"${file}"`).join(", ")}`,
@@ -361,7 +361,7 @@ export const ERRORS = {
   })),
   SESSION_LOCKED: entry((d: { id: string; holder: string; lock: string }) => ({
     message: `Session "${d.id}" is being written by ${d.holder}`,
-    mend: `wait until that has ended, or go on with a copy: --fork`,
+    mend: `wait until that has ended, or go on with a copy: sous "PROMPT" --resume ${d.id} --fork`,
   })),
   SESSION_UNKNOWN: entry((d: { id: string; newest: string[] }) => ({
     message: `There is no session "${d.id}"`,
@@ -372,16 +372,16 @@ export const ERRORS = {
     mend: `name one of them: ${d.matches.join(", ")}`,
   })),
   SESSION_NOT_NAMED: entry((d: { newest: string[] }) => ({
-    message: `Flag "--resume" names no session, and nobody can be asked at a terminal`,
+    message: `Flag "--resume" names no session, and nobody has chosen one at a terminal`,
     mend: newestOf(d.newest),
   })),
   SESSION_NONE: entry((d: { folder: string }) => ({
-    message: `There is no session to continue in "${d.folder}"`,
-    mend: `leave --continue out, or go where the session was: "sous sessions" says where`,
+    message: `There is no session to go on with in "${d.folder}"`,
+    mend: `start one with a prompt, or go where yours was: "sous sessions --all" says where`,
   })),
   SESSION_ELSEWHERE: entry((d: { id: string; folder: string }) => ({
     message: `Session "${d.id}" belongs to the folder "${d.folder}"`,
-    mend: `start in that folder, or go on with a copy here: --fork`,
+    mend: `start in that folder, or go on with a copy here: sous "PROMPT" --resume ${d.id} --fork`,
   })),
   SESSION_REQUEST_INVALID: entry((d: { problem: string; mend: string }) => ({
     message: `Cannot open a session: ${d.problem}`,

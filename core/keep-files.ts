@@ -22,7 +22,7 @@ export async function keepFiles(
   if (checkpoint === undefined) return () => {}
   const [paths, command] = [await writtenPaths(permitted), mayChangeMore(permitted)]
   if (paths.length === 0 && !command) return () => {}
-  const call = { toolUseId: id, tool: tool.name, turn: scope.turn() }
+  const call = { toolUseId: id, tool: tool.name, turn: scope.turn(), input: permitted.input }
   const done = await checkpoint.before(command ? { ...call, command } : call, paths)
   // What it did is done; without this line, going back asks before it is put over.
   return () => done().catch(() => {})

@@ -85,6 +85,10 @@ async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody
 /** A prompt that is only /compact. */
 async function* compactOnly(loop: Loop, state: LoopState): AsyncGenerator<EventBody, Exclude<Next, LoopState>> {
   const { conversation, compacting } = loop
+  if (conversation.messages.length === 0) {
+    const nothing = "There is nothing to compact: the conversation has not begun"
+    return { stop: "completed", text: nothing, value: nothing }
+  }
   const before = conversation.inputTokens()
   const marks = conversation.messages
   compacting.asked = loop.compactOnly ?? ""

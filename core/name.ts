@@ -7,7 +7,9 @@
 /** The known name nearest to a wrong one, if any is near enough to be meant. */
 export function nearestName(wrong: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.max(1, Math.floor(wrong.length / 3)) + 1
+  // The dashes of a flag are no letters that somebody got right.
+  const letters = wrong.replace(/^-+/, "").length
+  let bestDistance = Math.max(1, Math.floor(letters / 3)) + 1
   for (const name of known) {
     const distance = editDistance(wrong.toLowerCase(), name.toLowerCase())
     if (distance < bestDistance) [best, bestDistance] = [name, distance]

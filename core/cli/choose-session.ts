@@ -22,7 +22,8 @@ export async function chooseSession({ host, home, cwd, asker }: Session): Promis
   if (asker === undefined) throw await refuse()
   const found = (await listSessions([folder])).slice(0, MOST)
   if (found.length === 0) throw new SousError("SESSION_NONE", { folder: cwd })
-  const choices = found.map((one) => `${dateOf(one.changedAt)}  ${shortWords(one)}`)
+  // The end of the id tells a copy from its original, and is what --resume takes.
+  const choices = found.map((one) => `${dateOf(one.changedAt)}  ${one.id.slice(-6)}  ${shortWords(one)}`)
   const chosen = await asker.choose({ text: "Which session?", choices }, host.signal)
   if (chosen === undefined) throw await refuse()
   return found[chosen]!.id

@@ -81,7 +81,7 @@ export function pairsOfFlags(own: readonly OwnFlag[], known: readonly string[]):
 function cutOwnFlags(words: readonly string[]): { args: string[]; own: OwnFlag[] } {
   const first = words.findIndex((word) => word.startsWith("-"))
   if (first === -1) return { args: [...words], own: [] }
-  if (first === 0) throw unknownFlag(words[0]!.split("=")[0]!, "run")
+  if (first === 0) throw unknownFlag(words[0]!, "run")
   const args = words.slice(0, first)
   const own: OwnFlag[] = []
   for (const word of words.slice(first)) {
@@ -156,7 +156,8 @@ function refusalOf(error: { code: string; message: string }, argv: readonly stri
   }
 }
 
-function unknownFlag(flag: string, command: CommandName, more: readonly string[] = []): SousError {
+function unknownFlag(given: string, command: CommandName, more: readonly string[] = []): SousError {
+  const [flag = given] = given.split("=")
   if (command === "run" && SESSION_FLAG_NAMES.includes(flag)) return new SousError("CLI_FLAG_OF_PROMPT", { flag })
   const known = [...more, ...flagsOf(command).map(({ notation }) => longFlag(notation))]
   const help = command === "prompt" ? "sous --help" : `sous ${command} --help`
@@ -219,12 +220,16 @@ function camelCase(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** A bare word is a command that was misspelt, or a recipe without `run`; only `-p` makes it a prompt. */
+/**
+ * A bare word is a command that was misspelt, or a recipe without `run`; `-p` makes it a prompt, and so does going on with a
+ * session, unless it is nearly a command.
+ */
 function checkPromptWords(args: readonly string[], values: FlagValues): void {
   const [first, second] = args
+  const goesOn = values.continue ? "--continue" : values.resume !== undefined ? "--resume" : undefined
   if (first === undefined) {
-    if (!values.print)
-      throw new SousError("CLI_ARGUMENT_MISSING", { what: "prompt", example: COMMANDS.prompt.examples[0]! })
+    const example = goesOn ? `sous "and now the tests" ${goesOn}` : COMMANDS.prompt.examples[0]!
+    if (!values.print) throw new SousError("CLI_ARGUMENT_MISSING", { what: "prompt", example })
     return
   }
   const near = nearestName(first, Object.keys(COMMANDS))
@@ -233,13 +238,16 @@ function checkPromptWords(args: readonly string[], values: FlagValues): void {
     const mend = mendBareList(values) ?? "put the whole prompt into quotes"
     throw new SousError("CLI_ARGUMENT_UNEXPECTED", { argument: second, mend })
   }
-  if (values.print && second === undefined) return
+  if ((values.print || (goesOn && !(isWord && near))) && second === undefined) return
   const isRecipe = !/\s/.test(first) && isRecipePath(first)
   if (!isWord && !isRecipe) return
-  const mend = isRecipe
-    ? `write "sous run ${first}"`
-    : near
-      ? `write "sous ${near}"`
-      : `write sous -p "${first}" to use it as a prompt`
+  const mend =
+    first === "/compact"
+      ? 'write "sous compact", or sous /compact --continue'
+      : isRecipe
+        ? `write "sous run ${first}"`
+        : near
+          ? `write "sous ${near}"`
+          : `write sous -p "${first}" to use it as a prompt`
   throw new SousError("CLI_COMMAND_UNKNOWN", { word: first, mend })
 }

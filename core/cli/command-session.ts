@@ -16,7 +16,7 @@ export const SESSION_COMMANDS = {
       "sous sessions",
       "sous sessions --all --json",
       "sous sessions rm 4f9a1c    (an id, the start or the end of one)",
-      "sous sessions clean --days 90",
+      "sous sessions clean --days 90    (of all folders)",
     ],
     flags: [
       ...json,
@@ -27,7 +27,7 @@ export const SESSION_COMMANDS = {
         sentence: "the age; default: cleanup.days in settings, 30",
         parse: parseDays,
       },
-      { group: "Cleaning", notation: "--yes", sentence: "delete what is listed, without a question" },
+      { group: "Cleaning", notation: "--yes", sentence: "delete what is listed, this once, without a question" },
     ],
     takes: { what: "word", least: 0, most: Infinity, example: "sous sessions" },
   },

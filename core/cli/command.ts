@@ -150,12 +150,13 @@ export const COMMANDS = {
   ...REWIND_COMMANDS,
   ...SETUP_COMMANDS,
   help: {
-    args: "[command]",
+    args: "[command...]",
     usage: "[COMMAND]",
     sentence: "Shows the help of a command.",
     examples: ["sous help run"],
     flags: [],
-    takes: { what: "command", least: 0, most: 1, example: "sous help run" },
+    // Of `sous help sessions rm` the first word is the command.
+    takes: { what: "command", least: 0, most: Infinity, example: "sous help run" },
   },
 } as const satisfies Record<string, CommandRow>
 

@@ -49,7 +49,10 @@ const MOST_DROPPED = 10
 
 function trialText(trial: CompactionTrial, { session, isWhole }: { session: string; isWhole: boolean }): string {
   const { strategy, before, after } = trial
-  if (!trial.ok) return `${strategy} would leave session ${session} as it is: ${trial.reason}\n`
+  if (!trial.ok) {
+    const why = trial.reason.startsWith(`${strategy}: `) ? trial.reason.slice(strategy.length + 2) : trial.reason
+    return `${strategy} would leave session ${session} as it is: ${why}\n`
+  }
   const saved = before.tokens - after.tokens
   const share = Math.round((saved / before.tokens) * 100)
   return `${[

@@ -10,6 +10,8 @@ import { given } from "../settings/given.ts"
 
 /** Lines of a diff of one file that people are shown. */
 const MOST_LINES = 400
+/** Characters of one line of it. */
+const MOST_CHARS = 2000
 /** Characters of what a person said. */
 const MOST_WORDS = 60
 
@@ -97,9 +99,14 @@ export function planForMachines({ plan, diffs }: ShownPlan, done?: Rewound) {
 }
 
 function cut(diff: string): string {
-  const lines = diff.split("\n")
+  const lines = diff.split("\n").map(narrow)
   const rest = lines.length - 1 - MOST_LINES
   return rest <= 0 ? diff : [...lines.slice(0, MOST_LINES), `… ${many(rest, "line")} more`, ""].join("\n")
+}
+
+function narrow(line: string): string {
+  const rest = line.length - MOST_CHARS
+  return rest <= 0 ? line : `${line.slice(0, MOST_CHARS)}… ${many(rest, "character")} more`
 }
 
 function clipped(text: string): string {

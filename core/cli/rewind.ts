@@ -54,7 +54,10 @@ function readWords({ args, values }: CommandLine): { word?: string; target?: Rew
     return session
   }
   if (TURN.test(turn)) return { ...session, target: { turn: Number(turn) } }
-  throw new SousError("CLI_VALUE_INVALID", { flag: "TURN", value: turn, wanted: "the number of a turn" })
+  const wanted = "the number of a turn"
+  const isTurned = first !== undefined && TURN.test(first)
+  const mend = isTurned ? { mend: `put the session first: sous rewind ${turn} ${first}` } : {}
+  throw new SousError("CLI_VALUE_INVALID", { flag: "TURN", value: turn, wanted, ...mend })
 }
 
 async function findSubject(host: Host, word: string | undefined): Promise<RewindSubject> {

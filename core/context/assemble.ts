@@ -66,15 +66,16 @@ function textOf(said: unknown): string | undefined {
 /** How long a source may take, ms. */
 const PATIENCE_MS = 10_000
 
-/** What a source says; undefined, and a warning, when it fails or hangs. */
+/** What a source says; undefined, and a warning, when it fails or hangs. That the run is stopped is no news. */
 export async function askSource<T>(
-  { engine, agent }: Pick<ContextScope, "engine" | "agent">,
+  { engine, agent, signal }: Pick<ContextScope, "engine" | "agent" | "signal">,
   source: Pick<Registered, "name" | "plugin">,
   ask: () => Promise<T | undefined> | T | undefined,
 ): Promise<T | undefined> {
   try {
     return await within(PATIENCE_MS, `the context source ${source.name}`, ask)
   } catch (error) {
+    if (signal.aborted) return undefined
     const reason = error instanceof Error ? error.message : String(error)
     const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${reason}`
     engine.emit({ type: "notice", level: "warning", message }, agent)

@@ -8,6 +8,7 @@ import { readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import type { CheckpointPlace, CheckpointStore } from "./checkpoint.ts"
 import { keepBytes } from "./checkpoint-content.ts"
+import { hashesOf, replacedHashes, wordsOf } from "./checkpoint-likely.ts"
 import { appendRecord, type CallAfter, type LogRecord, mendLog } from "./checkpoint-log.ts"
 import { type FileState, lookAt } from "./checkpoint-state.ts"
 
@@ -15,6 +16,8 @@ import { type FileState, lookAt } from "./checkpoint-state.ts"
 const MOST_ENTRIES = 1000
 /** Bytes below one folder that are kept. */
 const MOST_BYTES = 256 * 2 ** 20
+/** Files of one call of which is known what its words would make of them. */
+const MOST_REPLACED = 8
 /** Files that are looked at at once. */
 const WIDTH = 4
 
@@ -29,10 +32,16 @@ export async function createKeeper(place: CheckpointPlace, clock: { now(): numbe
   }
   const keep = (hash: string, bytes: Buffer) => keepBytes(place.content, hash, bytes)
   return {
-    async before({ toolUseId, tool, turn, command }, paths) {
+    async before({ toolUseId, tool, turn, command, input }, paths) {
       const id = randomUUID()
-      const found = await lookAround(paths, keep)
-      const files = [...found].map(([path, before]) => ({ path, before }))
+      const words = wordsOf(input)
+      const replaced = new Map<string, readonly string[]>()
+      const found = await lookAround(paths, async (hash, bytes) => {
+        await keep(hash, bytes)
+        if (words.length > 0 && replaced.size < MOST_REPLACED) replaced.set(hash, replacedHashes(bytes, words))
+      })
+      const likely = createLikely(words, replaced)
+      const files = [...found].map(([path, before]) => ({ path, before, ...likely(before) }))
       const at = new Date(clock.now()).toISOString()
       const call = { call: toolUseId, tool, turn, ...(command ? { command } : {}) }
       await append({ type: "before", id, at, ...call, files }, { sync: files.length > 0 })
@@ -40,6 +49,17 @@ export async function createKeeper(place: CheckpointPlace, clock: { now(): numbe
         if (files.length > 0) await append({ type: "after", id, files: await lookAgain(paths, found) })
       }
     },
+  }
+}
+
+/** What a call may make of what stood there. */
+function createLikely(words: readonly string[], replaced: ReadonlyMap<string, readonly string[]>) {
+  const whole = hashesOf(words)
+  return (before: FileState): { may?: readonly string[] } => {
+    if (before.kind !== "none" && before.kind !== "file") return {}
+    const more = before.kind === "file" ? (replaced.get(before.hash ?? "") ?? []) : []
+    const may = [...new Set([...whole, ...more])]
+    return may.length > 0 ? { may } : {}
   }
 }
 

@@ -6,6 +6,7 @@
 import { open, readFile, truncate } from "node:fs/promises"
 import { dirname } from "node:path"
 import { isSousError, SousError } from "../error.ts"
+import { isRecord } from "./checkpoint-record.ts"
 import type { FileState } from "./checkpoint-state.ts"
 import { parseJson, readOwnFile, reasonOf } from "./own-file.ts"
 import { createFolder, FILE_MODE } from "./store.ts"
@@ -26,7 +27,8 @@ export interface CallBefore {
   /** The turn that it belongs to, from 1. */
   turn: number
   command?: true
-  files: readonly { path: string; before: FileState }[]
+  /** `may`: hashes of contents that the call's own words would make of it. */
+  files: readonly { path: string; before: FileState; may?: readonly string[] }[]
 }
 
 /** It is done. */
@@ -107,9 +109,9 @@ export async function readLog(log: string): Promise<LogRecord[]> {
   // What stands behind the last line break is nothing, or cut off.
   lines.pop()
   const records = lines.map((line, index) => {
-    const record = parseJson(line) as LogRecord | undefined
-    if (!TYPES.has(record?.type ?? "")) throw broken(log, `line ${index + 1} is no record`)
-    return record!
+    const record = parseJson(line)
+    if (!isRecord(record)) throw broken(log, `line ${index + 1} is no record`)
+    return record
   })
   const [head] = records
   if (head === undefined) return []
@@ -117,8 +119,6 @@ export async function readLog(log: string): Promise<LogRecord[]> {
   if (head.version !== VERSION) throw broken(log, `its version is ${head.version}, this program reads ${VERSION}`)
   return records
 }
-
-const TYPES: ReadonlySet<string> = new Set(["log", "before", "after", "rewind", "rewound"])
 
 function broken(file: string, reason: string): SousError {
   return new SousError("CHECKPOINT_LOG_BROKEN", { file, reason })

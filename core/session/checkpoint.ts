@@ -22,6 +22,8 @@ export interface CheckpointCall {
   turn: number
   /** It runs a command: what that changes is not known before. */
   command?: true
+  /** What it was handed: by its words, what it writes is known again when it is cut off. */
+  input?: unknown
 }
 
 /** Where the files of a session are kept. */

@@ -4,8 +4,8 @@
  * Invariant: what somebody else can have written is never read: no link, no pipe, nothing of another user, nothing that
  * others may write. Reading always ends.
  */
-import { constants } from "node:fs"
-import { open } from "node:fs/promises"
+import { constants, type Stats } from "node:fs"
+import { lstat, open } from "node:fs/promises"
 
 /**
  * The text of the file (absolute); undefined when there is none. What is longer than `mostBytes` was not written by us.
@@ -21,16 +21,27 @@ export async function readOwnFile(file: string, { mostBytes }: { mostBytes: numb
   if (handle === undefined) return undefined
   try {
     const found = await handle.stat()
-    if (!found.isFile()) throw new Error("it is no file")
     if (found.size > mostBytes) throw new Error("it is too long")
-    // Windows has neither the bits nor the ids.
-    const uid = process.getuid?.()
-    if (uid !== undefined && found.uid !== uid) throw new Error("it belongs to another user")
-    if (uid !== undefined && (found.mode & 0o022) !== 0) throw new Error("others may write it")
+    checkStats(found)
     return await handle.readFile("utf8")
   } finally {
     await handle.close()
   }
+}
+
+/** The same look at a file (absolute) that is read elsewhere. Throws an Error that says in one clause why it cannot be used. */
+export async function checkOwnFile(file: string): Promise<void> {
+  const found = await lstat(file)
+  if (found.isSymbolicLink()) throw new Error("it is a symbolic link")
+  checkStats(found)
+}
+
+function checkStats(found: Stats): void {
+  if (!found.isFile()) throw new Error("it is no file")
+  // Windows has neither the bits nor the ids.
+  const uid = process.getuid?.()
+  if (uid !== undefined && found.uid !== uid) throw new Error("it belongs to another user")
+  if (uid !== undefined && (found.mode & 0o022) !== 0) throw new Error("others may write it")
 }
 
 /** Why a file cannot be used, in a word or a clause. */

@@ -3,6 +3,7 @@
  *
  * Invariant: it is computed from the log alone; a rewind is a change like any other, so that it can be gone back over too.
  */
+import { sep } from "node:path"
 import type { CallAfter, CallBefore, LogRecord, RewindBegun } from "./checkpoint-log.ts"
 import { type FileState, isSameContent, isSameState } from "./checkpoint-state.ts"
 
@@ -20,6 +21,8 @@ export interface RewindHistory {
   callsOf(turn: number): readonly { call: CallBefore; changed: readonly string[] }[]
   /** Calls behind a place. */
   callsAfter(place: number): readonly CallBefore[]
+  /** Calls behind a place that never ended. */
+  unendedAfter(place: number): readonly CallBefore[]
   /** The last rewind, when nothing came after it and it never ended. */
   cutOff: RewindBegun | undefined
   /** The last rewind that was not taken back. */
@@ -58,6 +61,7 @@ export function createRewindHistory(records: readonly LogRecord[]): RewindHistor
       return own.map((call) => ({ call, changed: changedBy(call, after.get(call.id)) }))
     },
     callsAfter: (place) => calls.filter(({ at }) => at >= place).map(({ record }) => record),
+    unendedAfter: (place) => calls.flatMap(({ at, record }) => (at >= place && !after.has(record.id) ? [record] : [])),
     cutOff: last?.type === "rewind" ? last : undefined,
     undoable: undoableOf(records),
   }
@@ -96,8 +100,17 @@ function walk(records: readonly LogRecord[]): { changes: Change[]; known: Map<st
       }
       known.set(path, record.type === "rewind" ? halfway(before!, after!) : [after ?? before!])
     }
+    if (record.type !== "before") continue
+    for (const file of record.files) known.set(file.path, cutOffStates(file, record))
   }
   return { changes, known }
+}
+
+/** What may stand at a path when the call was cut off. */
+function cutOffStates({ path, before, may = [] }: CallBefore["files"][number], { files }: CallBefore): FileState[] {
+  const written = may.map((hash): FileState => ({ kind: "file", mode: 0, size: 0, hash }))
+  const isAbove = before.kind === "none" && files.some((file) => file.path.startsWith(path + sep))
+  return [before, ...written, ...(isAbove ? [{ kind: "folder", mode: 0 } as const] : [])]
 }
 
 /** A file of any record. */

@@ -10,6 +10,7 @@ import type { CheckpointPlace } from "./checkpoint.ts"
 import { type RewindBegun, type RewoundFile, readLog } from "./checkpoint-log.ts"
 import { type FileState, isSameContent, isSameState, lookAt } from "./checkpoint-state.ts"
 import { createRewindHistory, type PathState, type RewindHistory } from "./rewind-history.ts"
+import { leftoversOf } from "./rewind-leftover.ts"
 import { turnsOf } from "./rewind-turn.ts"
 import { lookHere } from "./rewind-way.ts"
 import { followChain } from "./session-chain.ts"
@@ -99,6 +100,8 @@ function turnGoal({ id }: RewindSubject, { entries, history }: Read, turn: numbe
   const chain = followChain(entries).entries
   const turns = turnsOf(chain)
   const wanted = turns[turn]
+  // Killed before its first line was whole: there is nothing but its beginning.
+  if (chain.length === 0 && turn === 0) return { place: 0 }
   if (wanted === undefined)
     throw new SousError("REWIND_TURN_UNKNOWN", { turn: String(turn), last: Math.max(0, turns.length - 1), session: id })
   const head = chain.at(-1)!
@@ -148,6 +151,11 @@ async function planFiles(
     if (reason === undefined && !history.known(path).some((state) => isSameContent(state, before))) conflicts.push(path)
   }
   for (const { path, after } of [...files.values()]) if (after.kind !== "none") await addFolders(path, files)
+  for (const path of await leftoversOf(history.unendedAfter(place))) {
+    const before = await lookAt(path)
+    const isKept = before.kind === "file" && before.hash !== undefined
+    if (isKept && !files.has(path)) files.set(path, { path, before, after: { kind: "none" }, others: false })
+  }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
   return { files: [...files.values()].sort(byPath), left, conflicts }
 }

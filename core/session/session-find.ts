@@ -7,7 +7,9 @@ import type { Dirent } from "node:fs"
 import { readdir, realpath, stat } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
 import { SousError } from "../error.ts"
+import { checkOwnFile, reasonOf } from "./own-file.ts"
 import { type SessionPlace, type SessionRequest, sessionFile, sessionsFolder } from "./session-place.ts"
+import { checkOwnFolder } from "./store.ts"
 
 /** A conversation that was found. */
 export interface FoundSession {
@@ -22,8 +24,25 @@ export interface FoundSession {
 const NAMED = 5
 const ENDING = ".jsonl"
 
-/** Finds the conversation that a request means. Throws SESSION_NONE, SESSION_UNKNOWN or SESSION_AMBIGUOUS. */
-export async function findSession(place: SessionPlace, { resume }: SessionRequest): Promise<FoundSession> {
+/**
+ * Finds the conversation that a request means. Throws SESSION_NONE, SESSION_UNKNOWN, SESSION_AMBIGUOUS,
+ * SESSION_FILE_UNREADABLE (others may have written it) or SESSION_FOLDER_UNSAFE.
+ */
+export async function findSession(place: SessionPlace, request: SessionRequest): Promise<FoundSession> {
+  await checkOwnFolder(place.state)
+  const found = await findAny(place, request)
+  // What somebody names by its path need not be ours: it is copied.
+  if (found.from !== "foreign") await checkFound(found)
+  return found
+}
+
+async function checkFound({ file }: FoundSession): Promise<void> {
+  await checkOwnFile(file).catch((cause) => {
+    throw new SousError("SESSION_FILE_UNREADABLE", { file, reason: reasonOf(cause) }, { cause })
+  })
+}
+
+async function findAny(place: SessionPlace, { resume }: SessionRequest): Promise<FoundSession> {
   const folder = sessionsFolder(place.state, place.cwd)
   if (resume === undefined) {
     const [id] = await newestSessions(folder, 1)
@@ -70,6 +89,9 @@ async function findFile(place: SessionPlace, written: string): Promise<FoundSess
   const file = await realpath(resolve(place.cwd, path)).catch((cause: NodeJS.ErrnoException) => {
     throw new SousError("SESSION_FILE_UNREADABLE", { file: path, reason: cause.code ?? String(cause) }, { cause })
   })
+  // A pipe would be waited for, and a device has no end.
+  if (!(await stat(file)).isFile())
+    throw new SousError("SESSION_FILE_UNREADABLE", { file: path, reason: "it is no file" })
   const folder = await realpath(sessionsFolder(place.state, place.cwd)).catch(() => undefined)
   const id = basename(file, ENDING)
   if (dirname(file) === folder && file.endsWith(ENDING)) return { file, id, from: "own" }

@@ -4,7 +4,7 @@
  * Invariant: nobody else writes it while it is open; what it held is never changed, only added to.
  */
 import { join } from "node:path"
-import { SousError } from "../error.ts"
+import { SousError, suggest } from "../error.ts"
 import { createCheckpointStore } from "./checkpoint.ts"
 import { holdSession } from "./session-lock.ts"
 import {
@@ -38,8 +38,15 @@ export async function openRunSession(place: SessionPlace, request: SessionReques
   }
 }
 
-function checkRequest({ resume, continue: newest, fork }: SessionRequest): void {
+const KEYS = ["resume", "continue", "fork"]
+
+function checkRequest(request: SessionRequest): void {
   const refuse = (problem: string, mend: string) => new SousError("SESSION_REQUEST_INVALID", { problem, mend })
+  if (typeof request !== "object" || request === null)
+    throw refuse("it is no object", 'give an object such as { resume: "4f9a1c" }')
+  const unknown = Object.keys(request).find((key) => !KEYS.includes(key))
+  if (unknown !== undefined) throw refuse(`there is no "${unknown}"`, suggest(unknown, KEYS))
+  const { resume, continue: newest, fork } = request
   if (resume !== undefined && newest)
     throw refuse("both the newest one and a certain one are asked for", "give --continue or --resume, not both")
   if (resume === "") throw refuse("its id is empty", "give --resume the id of a session")

@@ -83,6 +83,11 @@ export async function createOwnFolder(folder: string): Promise<void> {
   await checkOwner(folder)
 }
 
+/** The same look at a folder that need not be there. Throws SESSION_FOLDER_UNSAFE. */
+export async function checkOwnFolder(folder: string): Promise<void> {
+  if ((await lstat(folder).catch(() => undefined)) !== undefined) await checkOwner(folder)
+}
+
 /** One by one: below /proc and its like Node's own recursive way never ends. */
 async function makeFolders(folder: string): Promise<void> {
   const make = () => mkdir(folder, { mode: FOLDER_MODE })

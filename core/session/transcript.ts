@@ -12,6 +12,7 @@ import { dirname } from "node:path"
 import type { Clock } from "../clock.ts"
 import { SousError } from "../error.ts"
 import { createFolder, FILE_MODE } from "./store.ts"
+import { isEntry } from "./transcript-entry.ts"
 
 /** Version of the file format, in the first entry; grows when an older reader would misread a file. */
 export const TRANSCRIPT_VERSION = 1
@@ -108,8 +109,8 @@ export async function readTranscript(file: string): Promise<TranscriptContent> {
 
 function parseEntry(line: string): TranscriptEntry | undefined {
   try {
-    const value = JSON.parse(line)
-    return typeof value?.uuid === "string" && typeof value.type === "string" ? value : undefined
+    const value: unknown = JSON.parse(line)
+    return isEntry(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -136,6 +136,8 @@ function describeSchema(schema: z.ZodType): string {
 }
 
 function boundOf(schema: z.ZodNumber): string {
+  const { minValue, maxValue } = schema
+  if (Math.abs(maxValue ?? Infinity) < Number.MAX_SAFE_INTEGER) return ` from ${minValue} to ${maxValue}`
   if (schema.safeParse(-1).success) return ""
   return schema.safeParse(0).success ? " of 0 or more" : " above 0"
 }

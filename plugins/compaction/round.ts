@@ -23,19 +23,24 @@ export function lastRound(messages: readonly MessageParam[]): number {
   return found < 0 ? messages.length : found
 }
 
-/** What a person said before a message, the first words and the last ones, at most `chars` characters. */
+/** Characters of one thing that a person said. */
+const MOST_SAID = 4000
+
+/** What a person said before a message, the first words and the newest ones, at most `chars` characters. */
 export function saidBefore({ said }: Pick<CompactionRequest, "said">, index: number, chars: number): string[] {
   const words = [...new Set(said.filter(({ message }) => message < index).map(({ text }) => text))]
-  const chosen: string[] = []
-  let left = chars
   // The first says what all of it is for; of the others the last ones count.
-  for (const text of words.length > 1 ? [words[0]!, ...words.slice(1).reverse()] : words) {
-    const clipped = text.length > 4000 ? `${text.slice(0, 4000)} […]` : text
+  const order = [...words.keys()].slice(1).reverse()
+  const chosen = new Map<number, string>()
+  let left = chars
+  for (const at of words.length > 0 ? [0, ...order] : []) {
+    const text = words[at]!
+    const clipped = text.length > MOST_SAID ? `${text.slice(0, MOST_SAID)} […]` : text
     if (clipped.length > left) break
     left -= clipped.length
-    chosen.push(clipped)
+    chosen.set(at, clipped)
   }
-  return words.filter((text) => chosen.some((kept) => kept === text || kept === `${text.slice(0, 4000)} […]`))
+  return [...chosen].sort(([a], [b]) => a - b).map(([, text]) => text)
 }
 
 /** So many files of each kind are named. */

@@ -51,14 +51,15 @@ export function printCommon(screen: Screen, event: RunEvent, detail: Detail): vo
       if (detail === "verbose") screen.print(dim(`· turn ${event.turn}: ${usageOf(event)}`))
       return
     case "compaction":
-      if (detail !== "quiet")
-        screen.print(
-          dim(
-            `· compaction (${event.trigger}, ${event.strategy}) ${event.ok ? "done" : `failed: ${oneLine(event.reason ?? "")}`}`,
-          ),
-        )
+      // One that was asked for and failed is told as a warning, too.
+      if (detail === "verbose" || (detail === "normal" && (event.ok || event.trigger !== "manual")))
+        screen.print(dim(compactionLine(event)))
       return
   }
+}
+
+function compactionLine({ ok, trigger, strategy, reason = "" }: RunEvent & { type: "compaction" }): string {
+  return ok ? `· compaction (${trigger}, ${strategy}) done` : `· compaction (${trigger}) failed: ${oneLine(reason)}`
 }
 
 function usageOf({ usage, usd, model }: RunEvent & { type: "usage" }): string {

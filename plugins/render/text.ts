@@ -120,7 +120,8 @@ function runningLine(screen: Screen, call: Call, spinner: string): string {
   const time = formatDuration(Math.max(0, Date.now() - call.started))
   const room = Math.max(8, screen.columns() - call.name.length - time.length - 10)
   const indent = call.nested ? "  " : ""
-  return `${indent}${cyan(spinner)} ${call.name} ${clip(call.progress || call.summary, room)} ${dim(time)}`
+  const what = [call.name, clip(call.progress || call.summary, room)].filter(Boolean).join(" ")
+  return `${indent}${cyan(spinner)} ${what} ${dim(time)}`
 }
 
 function finishedLines(
@@ -134,7 +135,8 @@ function finishedLines(
   const time = formatDuration(result.durationMs)
   const room = Math.max(8, screen.columns() - call.name.length - time.length - 10)
   const summary = detail === "verbose" ? call.summary : clip(call.summary, room)
-  const head = `${indent}${(result.isError ? red : green)("●")} ${call.name} ${summary} ${dim(`… ${time}`)}`
+  const what = [call.name, summary].filter(Boolean).join(" ")
+  const head = `${indent}${(result.isError ? red : green)("●")} ${what} ${dim(`… ${time}`)}`
   return [head, ...foldedOutput(screen, result.preview, detail).map((line) => indent + line)]
 }
 

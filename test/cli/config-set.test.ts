@@ -64,6 +64,7 @@ test.each([
   [["set", "permissions", "{}"], "SETTINGS_NAME_UNKNOWN", "name one of its keys: permissions.allow, "],
   [["set", "model.x", "1"], "SETTINGS_NAME_UNKNOWN", 'write "model"'],
   [["set", "maxTurns", "many"], "CLI_VALUE_INVALID", "it takes a whole number above 0"],
+  [["set", "compact.threshold", "3"], "CLI_VALUE_INVALID", "it takes a number from 0.1 to 1"],
   [["set", "effort", "huge"], "CLI_VALUE_INVALID", "it takes one of low, medium, high"],
   [["set", "disableAllHooks", "yes"], "CLI_VALUE_INVALID", "it takes true or false"],
   [["set", "permissions.deny", "Read"], "CLI_VALUE_INVALID", "it takes a list as JSON"],

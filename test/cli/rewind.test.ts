@@ -146,6 +146,7 @@ The conversation goes back to the end of turn 1
     const answers = await Promise.all(cases.map(async ([args]) => await rewind(...args)))
     for (const [index, [, code]] of cases.entries())
       expect(answers[index]).toMatchObject({ code: 2, stderr: expect.stringContaining(code) })
+    expect((await rewind("1", "4f9a1c")).stderr).toContain("put the session first: sous rewind 4f9a1c 1")
   })
 
   it("refuses inside of a run, while the session is at work, from elsewhere, and with a log that is none", async () => {

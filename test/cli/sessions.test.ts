@@ -13,6 +13,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { saveConsent } from "../../core/session/session-clean.ts"
 import { projectFolder } from "../../core/session/store.ts"
 import { type Place, useCommand } from "./command.ts"
 import { hasTmux, openTerminal, type Terminal } from "./tmux.ts"
@@ -120,6 +121,9 @@ describe("sous sessions", () => {
     expect((await place.run(["sessions", "rm", second, "nobody"])).stderr).toContain("SESSION_UNKNOWN")
     expect(ids()).toEqual([first, second])
     expect(await place.run(["sessions", "rm", second])).toMatchObject({ code: 0, stdout: `deleted  ${second}\n` })
+    const third = plant(SECOND, "Two", { runs: [] })
+    const told = await place.run(["sessions", "rm", third, third.slice(-6), "--json"])
+    expect([told.code, JSON.parse(told.stdout)]).toEqual([0, { deleted: [third] }])
     expect(readdirSync(folderOf()).sort()).toEqual([`${first}.holder`, `${first}.jsonl`])
     // The run of the original is read by it, too.
     expect(readdirSync(runs)).toEqual([first])
@@ -151,6 +155,22 @@ describe("sous sessions", () => {
     })
     expect(ids()).not.toContain(old)
     expect(ids()).toHaveLength(1)
+    // Nobody was asked, so nothing was agreed to.
+    expect(existsSync(join(state(), "cleaning.json"))).toBe(false)
+  })
+
+  it("says what is old and what was deleted to machines", async () => {
+    const clean = async (...flags: string[]) => {
+      const { code, stdout } = await place.run(["sessions", "clean", "--json", ...flags])
+      return [code, JSON.parse(stdout)]
+    }
+    expect(await clean()).toEqual([0, { days: 30, old: [], deleted: [] }])
+    const old = plant(FIRST, "Old")
+    age(old, 31)
+    const found = expect.objectContaining({ id: old, words: "Old" })
+    expect(await clean()).toEqual([1, { days: 30, old: [found], deleted: [] }])
+    expect(await clean("--yes", "--days", "29")).toEqual([0, { days: 29, old: [found], deleted: [old] }])
+    expect(ids()).toEqual([])
   })
 })
 
@@ -169,8 +189,7 @@ describe("cleaning by itself", () => {
   })
 
   it("deletes what gets old once a person has agreed", async () => {
-    age(plant(FIRST, "Old"), 31)
-    expect((await place.run(["sessions", "clean", "--yes"])).code).toBe(0)
+    await saveConsent(state(), "yes")
     const later = plant(SECOND, "Later")
     age(later, 31)
     forgetLook()

@@ -270,6 +270,12 @@ describe("/compact as the prompt of a conversation that goes on", () => {
     expect(compactions(events)).toHaveLength(1)
   })
 
+  test("in a conversation that has not begun it says that there is nothing to do, and sends nothing", async () => {
+    const { result, bodies } = await runPrompt([], { prompt: "/compact" })
+    expect(result).toMatchObject({ status: "ok", output: expect.stringContaining("nothing to compact") })
+    expect(bodies).toEqual([])
+  })
+
   test("what cannot be shortened stays as it is, and that is the answer", async () => {
     const { ask, turns } = await open(named("none", { propose: async () => undefined }))
     expect(await ask("/compact")).toMatchObject({

@@ -64,6 +64,11 @@ test.each([
   [["--system", "x", "run", "r.ts"], "CLI_FLAG_UNKNOWN", 'run "sous run --help" for all flags'],
   [["run", "r.ts", "--model"], "CLI_VALUE_MISSING", "give it one: --model VALUE"],
   [["x y", "--model", "a", "--replay", "b"], "CLI_FLAGS_CONFLICT", "leave one of the two out"],
+  [["-c"], "CLI_ARGUMENT_MISSING", 'run, for example, sous "and now the tests" --continue'],
+  [["-r"], "CLI_ARGUMENT_MISSING", 'run, for example, sous "and now the tests" --resume'],
+  [["-c", "sesions"], "CLI_COMMAND_UNKNOWN", 'write "sous sessions"'],
+  [["/compact"], "CLI_COMMAND_UNKNOWN", 'write "sous compact", or sous /compact --continue'],
+  [["context", "--nope"], "CLI_FLAG_UNKNOWN", 'run "sous context --help" for all flags'],
   [["x y", "--max-turns", "1.5"], "CLI_VALUE_INVALID", "give --max-turns a whole number above 0"],
   [["x y", "--effort", "hihg"], "CLI_VALUE_INVALID", 'write "high"'],
   [["x y", "--allow-read=a,,b"], "CLI_VALUE_INVALID", undefined],
@@ -101,6 +106,18 @@ test("pairsOfFlags() refuses what neither the recipe nor the command has, naming
     refused('run "sous run --help" for all flags'),
   )
   expect(() => pairsOfFlags([{ flag: "--modle", value: "x" }], ["base"])).toThrow(refused('write "--model"'))
+})
+
+test.each([
+  [["/compact", "-c"], "/compact"],
+  [["-c", "continue"], "continue"],
+  [["retry", "-r", "4f9a"], "retry"],
+])("parseCommandLine() takes the one word of %j as what a session goes on with", async (argv, word) => {
+  expect(await parseCommandLine(argv)).toMatchObject({ command: "prompt", args: [word] })
+})
+
+test("parseCommandLine() shows the help of a command whose further word is asked about too", async () => {
+  expect((await parseCommandLine(["help", "sessions", "rm"])).help()).toContain("sous sessions rm SESSION…")
 })
 
 test.each(["run", "check", "hooks", "help"])("parseCommandLine() has help with an example for %s", async (command) => {

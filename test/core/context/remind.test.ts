@@ -109,7 +109,23 @@ describe("reminders", () => {
     const { bodies, events } = await run([done], sources)
     expect(countOf("SOUND", bodies[0])).toBe(1)
     expect(countOf("WILD", bodies[0])).toBe(0)
-    expect(warnings(events).join("\n")).toContain('"thing" of plugin "own" failed: it said something of the type object')
+    expect(warnings(events).join("\n")).toContain(
+      '"thing" of plugin "own" failed: it said something of the type object',
+    )
+  })
+
+  test("takeReminders() says nothing of a source that fails because the run is stopped", async () => {
+    const stop = new AbortController()
+    const source: ContextSource = {
+      name: "slow",
+      remind: ({ signal }) => {
+        stop.abort()
+        signal.throwIfAborted()
+        return []
+      },
+    }
+    const { result, events } = await run(looks(1), [source], { signal: stop.signal })
+    expect([result.status, warnings(events)]).toEqual(["cancelled", []])
   })
 
   test("a source hears which files calls have touched since it was last asked", async () => {

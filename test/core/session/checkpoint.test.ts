@@ -70,6 +70,18 @@ describe("createCheckpointStore()", () => {
     })
   })
 
+  it("notes what the call's words would make of a file, in its encoding and with its line endings", async () => {
+    const { records, checkpoint, tree } = store()
+    const [file, wide, none] = ["a", "b", "c"].map((name) => join(tree, name)) as [string, string, string]
+    writeFileSync(file, "\ufeffone\r\ntwo\r\n")
+    writeFileSync(wide, Buffer.from("\ufeffone\ntwo\n", "utf16le"))
+    await checkpoint.before({ ...CALL, input: { old: "one\ntwo", new: "1\n2", all: true } }, [file, wide, none])
+    const [ofFile, ofWide, ofNone] = records()[1].files.map(({ may }: { may: string[] }) => may)
+    expect(ofFile).toContain(sha256("\ufeff1\r\n2\r\n"))
+    expect(ofWide).toContain(createHash("sha256").update(Buffer.from("\ufeff1\n2\n", "utf16le")).digest("hex"))
+    expect(ofNone).toEqual([sha256("one\ntwo"), sha256("1\n2")])
+  })
+
   it("keeps a content once, readable by nobody else, and touches no disk before the first call", async () => {
     const { own, place, checkpoint, tree } = store()
     expect(readdirSync(dirname(own))).toEqual([])
@@ -153,6 +165,12 @@ describe("createCheckpointStore()", () => {
   })
 })
 
+const record = (fields: object) => {
+  const call = { type: "before", id: "1", at: "", call: "c", tool: "t", turn: 1, files: [], ...fields }
+  return `{"type":"log","version":1}\n${JSON.stringify(call)}\n`
+}
+const kept = (hash: string) => ({ kind: "file", mode: 0o644, size: 1, hash })
+
 describe("readLog()", () => {
   it.each([
     [
@@ -161,6 +179,11 @@ describe("readLog()", () => {
       "line 2 is no record",
     ],
     ["another version", '{"type":"log","version":9}\n', "its version is 9, this program reads 1"],
+    ["a call without files", '{"type":"log","version":1}\n{"type":"before","id":"1"}\n', "line 2 is no record"],
+    ["a path that is none", record({ files: [{ path: "../a", before: { kind: "none" } }] }), "line 2 is no record"],
+    ["a file that is none", record({ files: [null] }), "line 2 is no record"],
+    ["a hash that is none", record({ files: [{ path: "/a", before: kept("../../a") }] }), "line 2 is no record"],
+    ["a turn that is none", record({ turn: "1" }), "line 2 is no record"],
     ["no head", '{"type":"rewound","id":"1"}\n', "it does not begin as one"],
   ])("throws CHECKPOINT_LOG_BROKEN for %s", async (_, text, reason) => {
     const log = join(folder(), "log")

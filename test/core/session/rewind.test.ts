@@ -16,6 +16,7 @@ import {
 import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { createCheckpointStore } from "../../../core/session/checkpoint.ts"
 import { keepBytes, readBytes } from "../../../core/session/checkpoint-content.ts"
 import { appendRecord } from "../../../core/session/checkpoint-log.ts"
 import { lookAt } from "../../../core/session/checkpoint-state.ts"
@@ -169,6 +170,68 @@ describe("rewind()", () => {
     writeFileSync(session.at("a"), "just now")
     await expect(rewind(plan, { force: true })).rejects.toMatchObject({ code: "REWIND_CHANGED_SINCE" })
     expect(readFileSync(session.at("a"), "utf8")).toBe("just now")
+  })
+
+  describe("after a call that a kill cut off", () => {
+    const CALL = { toolUseId: "toolu_9", tool: "Write", turn: 1 }
+    const cutOff = async (session: KeptSession, edit: Edit, input: object) => {
+      const store = createCheckpointStore(dirname(session.subject.checkpoints.log))
+      await store.before({ ...CALL, input }, edit.paths.map(session.at))
+      edit.make()
+    }
+
+    it("takes what the call's words make of a file for its own work", async () => {
+      const { session, tools, now } = await started({ a: "one\r\ntwo one\r\n", b: "whole" })
+      const first = now()
+      await session.turn()
+      await cutOff(session, tools.write("a", "1\r\ntwo 1\r\n"), { old: "one", new: "1" })
+      await cutOff(session, tools.write("b", "all\n"), { content: "all\n" })
+      await cutOff(session, tools.write("new/deep/c", "made"), { content: "made" })
+      const second = now()
+      const { plan } = await back(session, { turn: 0 })
+      expect(plan.conflicts).toEqual([])
+      expect(now()).toEqual(first)
+      await back(session, "undo")
+      expect(now()).toEqual(second)
+    })
+
+    it("takes what a later call found of it for no work of others", async () => {
+      const { session, tools } = await started({ a: "one" })
+      await session.turn()
+      await cutOff(session, tools.write("a", "two"), { old: "one", new: "two" })
+      await session.turn([tools.write("a", "three")])
+      const plan = await planRewind(session.subject, { turn: 0 })
+      expect(plan.files.map(({ others }) => others)).toEqual([false])
+    })
+
+    it("still asks before it puts over what its words do not make", async () => {
+      const { session, tools } = await started({ a: "one" })
+      await session.turn()
+      await cutOff(session, tools.write("a", "two and mine"), { old: "one", new: "two" })
+      await expect(back(session, { turn: 0 })).rejects.toMatchObject({ code: "REWIND_CHANGED_SINCE" })
+    })
+
+    it("takes away the temporary file that it left, and no other", async () => {
+      const { session, tools, now } = await started({ a: "one" })
+      const first = now()
+      await session.turn()
+      const names = [".sous-0a37f89b-0123-4e4b-b4ac-bb29060cae24.tmp", ".sous-mine.tmp"] as const
+      await cutOff(session, tools.write(`d/${names[0]}`, "tw"), { content: "two" })
+      rmSync(session.at("d"), { recursive: true })
+      await cutOff(session, { paths: ["d/b"], make: tools.write(`d/${names[0]}`, "tw").make }, { content: "two" })
+      await back(session, { turn: 0 })
+      expect(now()).toEqual(first)
+      await back(session, "undo")
+      tools.write(`d/${names[1]}`, "mine").make()
+      await back(session, { turn: 0 })
+      expect(now()).toEqual({ ...first, d: expect.anything(), [`d/${names[1]}`]: "file 644 mine" })
+    })
+  })
+
+  it("finds nothing to put back in a session that was killed at its first line", async () => {
+    const { session } = await started()
+    truncateSync(session.subject.file, 0)
+    expect(await planRewind(session.subject, { turn: 0 })).toMatchObject({ files: [], turns: 0 })
   })
 
   it("says what goes away that others changed in between, and which commands ran since", async () => {

@@ -1,8 +1,20 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { createClock } from "../../../core/clock.ts"
 import { openRunSession } from "../../../core/session/session.ts"
+import { findSession } from "../../../core/session/session-find.ts"
 import { readSession } from "../../../core/session/session-open.ts"
 import { type SessionRequest, sessionsFolder } from "../../../core/session/session-place.ts"
 import { createTranscript } from "../../../core/session/transcript.ts"
@@ -93,8 +105,8 @@ describe("openRunSession()", () => {
       mend: expect.stringContaining(id),
     })
     await expect(open({ resume: "./none.jsonl" })).rejects.toMatchObject({ code: "SESSION_FILE_UNREADABLE" })
-    for (const request of [{ fork: true }, { resume: "" }, { resume: id, continue: true }])
-      await expect(open(request)).rejects.toMatchObject({ code: "SESSION_REQUEST_INVALID" })
+    for (const request of [{ fork: true }, { resume: "" }, { resume: id, continue: true }, { latest: true }, "newest"])
+      await expect(open(request as never)).rejects.toMatchObject({ code: "SESSION_REQUEST_INVALID" })
   })
 
   it("writes no session of another folder, and copies it when asked to", async () => {
@@ -145,6 +157,40 @@ describe("openRunSession()", () => {
     const other = join(folder({ "a.jsonl": '{"a":1}\n' }), "a.jsonl")
     await expect(open({ resume: other })).rejects.toMatchObject({ code: "SESSION_FILE_FOREIGN" })
     expect(await open()).toMatchObject({ entries: [] })
+  })
+
+  it("refuses a transcript that others may have written, and takes one that is named by its path", async () => {
+    const { open, written } = place()
+    const { id, file } = await written()
+    chmodSync(file, 0o666)
+    const refused = { code: "SESSION_FILE_UNREADABLE", details: { file, reason: "others may write it" } }
+    await expect(open({ resume: id })).rejects.toMatchObject(refused)
+    await expect(open({ resume: id, fork: true })).rejects.toMatchObject(refused)
+    const outside = join(folder({ "a.jsonl": readFileSync(file, "utf8") }), "a.jsonl")
+    chmodSync(outside, 0o666)
+    expect(wordsOf((await open({ resume: outside })).entries)).toEqual(["one", "two"])
+  })
+
+  it("refuses a state folder that is a link where everybody may write", async () => {
+    const [open, real] = [folder(), folder()]
+    const { written } = place(real)
+    await written()
+    chmodSync(open, 0o777)
+    const state = join(open, "sous")
+    symlinkSync(real, state)
+    const clock = createClock()
+    const found = findSession({ state, cwd: folder(), home: undefined, id: "", clock }, { resume: "2026" })
+    await expect(found).rejects.toMatchObject({ code: "SESSION_FOLDER_UNSAFE" })
+  })
+
+  it.runIf(process.platform !== "win32")("waits for no pipe", async () => {
+    const pipe = join(folder(), "a.jsonl")
+    execFileSync("mkfifo", [pipe])
+    const { open } = place()
+    await expect(open({ resume: pipe })).rejects.toMatchObject({
+      code: "SESSION_FILE_UNREADABLE",
+      details: { reason: "it is no file" },
+    })
   })
 
   it("makes files and folders that only their owner can read", async () => {

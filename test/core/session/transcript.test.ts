@@ -121,7 +121,7 @@ describe("createTranscript()", () => {
 describe("readTranscript()", () => {
   async function sample(): Promise<Buffer> {
     const transcript = createTranscript(newFile(), { title: "zwölf €" })
-    transcript.append("user", { text: "grüß 🙂" })
+    transcript.append("said", { text: "grüß 🙂" })
     transcript.append("assistant", { text: 'a "quoted" {brace}\n' })
     await transcript.close()
     return readFile(transcript.file)
@@ -166,10 +166,31 @@ describe("readTranscript()", () => {
   it("reads on behind a broken line, and says which it was; without the first line there is no transcript", async () => {
     const file = newFile()
     await createTranscript(file, {}).close()
-    await appendFile(file, '{"uuid": "torn\n{"uuid":"u","type":"user"}\n')
+    await appendFile(file, '{"uuid": "torn\n{"uuid":"u","type":"ended"}\n')
     expect(await readTranscript(file)).toMatchObject({ entries: [{ type: "session" }, { uuid: "u" }], lost: [2] })
-    await writeFile(file, '{"uuid": "torn\n{"uuid":"u","type":"user"}\n')
+    await writeFile(file, '{"uuid": "torn\n{"uuid":"u","type":"ended"}\n')
     await expect(readTranscript(file)).rejects.toMatchObject({ code: "SESSION_CORRUPT", details: { line: 1 } })
+  })
+
+  it.each<[string, string, object]>([
+    ["a message without content", "user", { message: { role: "user" } }],
+    ["a message of another role", "assistant", { message: { role: "user", content: [] } }],
+    ["a block that is none", "assistant", { message: { role: "assistant", content: [null] } }],
+    ["no message", "user", {}],
+    ["no usage", "usage", {}],
+    ["no opening", "compaction", { keepFrom: 1 }],
+    ["no results", "dropped", {}],
+    ["no keys", "told", {}],
+    ["a note without its set", "note", { key: "a" }],
+    ["a system text that is none", "frame", { system: "You" }],
+  ])("takes an entry that nobody could go by for a broken line: %s", async (_, type, fields) => {
+    const file = join(folder(), "t.jsonl")
+    const transcript = createTranscript(file, {})
+    transcript.append(type, fields)
+    transcript.append("ended", { turns: 0 })
+    await transcript.close()
+    const { entries, lost } = await readTranscript(file)
+    expect([entries.map((entry) => entry.type), lost]).toEqual([["session", "ended"], [2]])
   })
 
   it("refuses a version it does not know", async () => {

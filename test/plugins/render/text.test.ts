@@ -88,6 +88,17 @@ test("createTextRenderer() says which plugins were left out", () => {
   expect(terminal.written()).toBe("! mind this\n! Plugin left out: Cannot load it\n")
 })
 
+test("createTextRenderer() shows a call that takes nothing without a gap, and a compaction that failed once", () => {
+  const terminal = createTerminal({ isTTY: false })
+  const renderer = show(terminal)
+  renderer.handle(toolUse("t1", {}))
+  renderer.handle(toolResult("t1", "fine"))
+  const failed = { type: "compaction", strategy: "none", ok: false, reason: "cut: too little" } as const
+  renderer.handle(event({ ...failed, trigger: "auto" }))
+  renderer.handle(event({ ...failed, trigger: "manual" }))
+  expect(terminal.written()).toBe("● Bash … 2.1s\n  │ fine\n· compaction (auto) failed: cut: too little\n")
+})
+
 test("createTextRenderer() shows a hook that blocks each time, and one that is broken once", () => {
   const terminal = createTerminal()
   const renderer = show(terminal)
