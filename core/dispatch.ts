@@ -8,7 +8,7 @@
 
 import { join, sep } from "node:path"
 import { type Called, interruptedText, Refusal, type ToolUse } from "./call.ts"
-import { suggest } from "./error.ts"
+import { reasonOf, suggest } from "./error.ts"
 import { keepFiles } from "./keep-files.ts"
 import { untilAborted } from "./patience.ts"
 import { createReadGuard } from "./permission/read-guard.ts"
@@ -121,7 +121,7 @@ async function execute(scope: AgentScope, tool: Tool, use: ToolUse, permitted: P
     return { output: await Promise.race([running, patience.over]) }
   } catch (error) {
     if (scope.signal.aborted) throw new Refusal(interruptedText("while"), "cancelled", { cause: error })
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     return { output: { content: `${use.name} failed: ${reason}`, isError: true }, threw: reason }
   } finally {
     patience.forget()
@@ -220,7 +220,7 @@ async function afterUse(scope: AgentScope, use: ToolUse, called: Called, injecte
 
 function refuse(use: ToolUse, error: unknown): Called {
   if (!(error instanceof Refusal)) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     return failed(use, `${use.name} could not be run: ${reason}`, "infra")
   }
   const called = failed(use, error.message, error.reason)

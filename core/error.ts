@@ -31,8 +31,21 @@ export function isSousError(error: unknown): error is SousError {
 
 /** The three lines that a terminal shows. */
 export function formatError(error: unknown): string {
-  if (!isSousError(error)) return error instanceof Error ? error.message : String(error)
+  if (!isSousError(error)) return reasonOf(error)
   return `${error.message}\n  mend  ${error.mend}\n  code  ${error.code}`
+}
+
+/** Characters of what code of a plugin says about its own failure. */
+const MOST_CHARS = 4000
+
+/** Why something failed, of whatever was thrown: also what is no error, or one that breaks when it is looked at. */
+export function reasonOf(thrown: unknown): string {
+  try {
+    const text = `${thrown instanceof Error ? thrown.message : String(thrown)}`
+    return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text
+  } catch {
+    return "it threw what cannot be read"
+  }
 }
 
 export type ErrorCode = keyof typeof ERRORS

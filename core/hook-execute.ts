@@ -4,6 +4,7 @@
  * Invariant: it always settles: a handler that does not return is left behind when its time is over or its signal fires,
  * and whatever it does to its payload stays its own.
  */
+import { reasonOf } from "./error.ts"
 import { parseAnswer } from "./hook-answer.ts"
 import { type Ending, type Execution, type ExecutionLimits, lateFailure } from "./hook-ending.ts"
 import type { HookContext, HookFiring } from "./hook-fire.ts"
@@ -46,7 +47,7 @@ async function runHandler(hook: PluginHook, payload: object, limits: Limits): Pr
     if (isThenable(answer)) answer = await settle(answer, own, limits)
   } catch (error) {
     if (limits.signal.aborted) return { calledOff: true }
-    return { failure: `it threw "${error instanceof Error ? error.message : String(error)}"` }
+    return { failure: `it threw "${reasonOf(error)}"` }
   }
   if (answer === TIME_OVER) return { failure: lateFailure(limits.timeoutMs) }
   try {

@@ -3,7 +3,7 @@
  *
  * Invariant: a plugin is added whole or not at all; what one that is not added had acquired is given back.
  */
-import { isSousError, SousError } from "./error.ts"
+import { isSousError, reasonOf, SousError } from "./error.ts"
 import type { EventBody, PluginReport } from "./event.ts"
 import { compileHooks } from "./hook-match.ts"
 import { within } from "./patience.ts"
@@ -128,7 +128,7 @@ function headOf({ name, plugin, from, tier, scope, pack }: PluginEntry) {
 /** Whatever kept a plugin from being registered, as a fault with a code. */
 export function asFault(entry: PluginEntry, error: unknown): SousError {
   if (isSousError(error)) return error
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = reasonOf(error)
   const plugin = quotePlugin(headOf(entry).name, entry.from)
   return new SousError("PLUGIN_SETUP_FAILED", { plugin, reason }, { cause: error })
 }

@@ -4,7 +4,9 @@
  * Invariant: every classifier has to allow; one that is missing, fails, is late or answers in another form stops the call.
  * A question of a rule, a protected path or a hook never comes here.
  */
+
 import { askModel } from "./ask-model.ts"
+import { reasonOf } from "./error.ts"
 import { untilAborted } from "./patience.ts"
 import type { Decision, PermissionFacts } from "./permission/decision.ts"
 import { describeForSafety } from "./permission/safety-call.ts"
@@ -56,7 +58,7 @@ async function classify(scope: AgentScope, call: SafetyCall): Promise<SafetyAnsw
     signal.throwIfAborted()
     return await Promise.race([askAll(scope, call, signal), patience.over])
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = reasonOf(error)
     return { kind: "stop", reason: `it gave no answer (${why})` }
   } finally {
     patience.forget()

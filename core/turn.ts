@@ -6,7 +6,7 @@
  */
 import { createEarlyCalls } from "./batch.ts"
 import type { Called } from "./call.ts"
-import { isSousError } from "./error.ts"
+import { isSousError, reasonOf } from "./error.ts"
 import type { EventBody } from "./event.ts"
 import type { Loop, LoopState } from "./loop-state.ts"
 import type { Usage } from "./message.ts"
@@ -129,5 +129,5 @@ function textOf(answer: Answer): string {
 /** An error without a kind is a plugin's model breaking: not worth a second try. */
 function asFault(error: unknown): ModelFault {
   if (isModelFault(error)) return error
-  return createModelFault("invalid_request", error instanceof Error ? error.message : String(error), { cause: error })
+  return createModelFault("invalid_request", reasonOf(error), { cause: error })
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Engine } from "../engine.ts"
+import { reasonOf } from "../error.ts"
 import type { TextBlockParam } from "../message.ts"
 import type { ToolDeclaration } from "../model.ts"
 import { within } from "../patience.ts"
@@ -48,7 +49,7 @@ export async function assembleOpening(scope: ContextScope): Promise<{ content: T
   const parts = await Promise.all(
     engine.registry.context.map(async (source) => {
       const text = await askSource(scope, source, async () => textOf(await source.start?.(start)))
-      return text === undefined || text === "" ? [] : [{ text, source }]
+      return text === undefined || text.trim() === "" ? [] : [{ text, source }]
     }),
   )
   const told = parts.flat()
@@ -76,8 +77,7 @@ export async function askSource<T>(
     return await within(PATIENCE_MS, `the context source ${source.name}`, ask)
   } catch (error) {
     if (signal.aborted) return undefined
-    const reason = error instanceof Error ? error.message : String(error)
-    const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${reason}`
+    const message = `The context source "${source.name}" of plugin "${source.plugin}" failed: ${reasonOf(error)}`
     engine.emit({ type: "notice", level: "warning", message }, agent)
     return undefined
   }
