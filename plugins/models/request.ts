@@ -49,9 +49,18 @@ export function bodyText({ messages, ...rest }: RequestBody, { cacheLast = false
   const newest = messages.at(-1)
   const older = olderText(messages)
   const comma = older === "" ? "" : ","
-  const last = newest === undefined ? "" : JSON.stringify(cacheLast ? withBreakpoint(newest) : newest)
-  return `${JSON.stringify(rest).slice(0, -1)},"messages":[${older}${comma}${last}]}`
+  const last = newest === undefined ? "" : jsonOf(cacheLast ? withBreakpoint(newest) : newest)
+  return `${jsonOf(rest).slice(0, -1)},"messages":[${older}${comma}${last}]}`
 }
+
+/** JSON in which no character is halved: a text that was cut inside of one is refused by the API as no JSON. */
+function jsonOf(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.includes("\\ud") ? text.replace(HALVED, "$1\ufffd") : text
+}
+
+/** What JSON.stringify writes for half of a character, behind an even number of backslashes. */
+const HALVED = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g
 
 /** The message with the cache breakpoint on its last block. */
 function withBreakpoint(message: MessageParam): MessageParam {
@@ -69,7 +78,7 @@ function olderText(messages: readonly MessageParam[]): string {
   const known = written.get(messages)
   let { count, text } = known ?? { count: 0, text: "" }
   // Adding up text copies none of it, unlike joining; it is copied once, when it is sent.
-  for (; count < messages.length - 1; count++) text += `${count === 0 ? "" : ","}${JSON.stringify(messages[count])}`
+  for (; count < messages.length - 1; count++) text += `${count === 0 ? "" : ","}${jsonOf(messages[count])}`
   written.set(messages, { count, text })
   return text
 }

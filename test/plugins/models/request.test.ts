@@ -6,8 +6,16 @@ const says = (role: "user" | "assistant", text: string): MessageParam => ({ role
 const bodyOf = (messages: readonly MessageParam[]) => ({ model: "m", max_tokens: 1, stream: true, messages })
 
 describe("bodyText()", () => {
+  it("writes no half of a character, which the API would refuse, and changes nothing else", () => {
+    const texts = ["whole \u{1f600}", "\ud83d", "a\ude00b", "said: \\ud83d", "\\\ud83d"]
+    const messages = texts.map((text) => ({ role: "user" as const, content: [{ type: "text" as const, text }] }))
+    const sent = JSON.parse(bodyText(bodyOf(messages))).messages.map((message: any) => message.content[0].text)
+    expect(sent).toEqual(["whole \u{1f600}", "\ufffd", "a\ufffdb", "said: \\ud83d", "\\\ufffd"])
+    expect(bodyText(bodyOf(messages))).not.toMatch(/[^\\](?:\\\\)*\\ud/)
+  })
+
   it("writes what JSON.stringify would, while a conversation grows, forks, is changed and is cut", () => {
-    const first = says("user", "ü\u2028\ud800 one")
+    const first = says("user", "ü\u2028 one")
     const grown = [first, says("assistant", "two"), says("user", "three"), says("assistant", "four"), says("user", "5")]
     const histories = [
       [],
