@@ -162,7 +162,8 @@ function createDesk(frame: RequestFrame, { history, transcript, onBreak }: DeskP
 function growing(desk: Desk): Pick<Conversation, "append" | "redeclare" | "told" | "tell"> {
   const { history, record, broke } = desk
   return {
-    append(role, content, mark = {}) {
+    append(role, blocks, marks = {}) {
+      const { content, mark } = withoutBlanks(blocks, marks)
       if (content.length === 0) return
       const message: MessageParam = { role, content }
       desk.weights.push(weigh(message))
@@ -180,6 +181,26 @@ function growing(desk: Desk): Pick<Conversation, "append" | "redeclare" | "told"
     told: (key) => history.told.has(key),
     tell: (keys) => record("told", { keys }),
   }
+}
+
+/** The API refuses a text that says nothing, wherever it came from: a model, a tool, a hook, a person. */
+function withoutBlanks(blocks: ContentBlockParam[], mark: Mark): { content: ContentBlockParam[]; mark: Mark } {
+  const whole = blocks.map(withoutBlankInside)
+  if (!whole.some(isBlank)) return { content: whole, mark }
+  const content = whole.filter((block) => !isBlank(block))
+  const place = (block: number) => content.indexOf(whole[block]!)
+  const pins = mark.pins?.map((pin) => ({ ...pin, block: place(pin.block) })).filter(({ block }) => block >= 0)
+  const said = mark.said?.map(place).filter((block) => block >= 0)
+  return { content, mark: { ...(pins?.length ? { pins } : {}), ...(said?.length ? { said } : {}) } }
+}
+
+function withoutBlankInside(block: ContentBlockParam): ContentBlockParam {
+  if (block.type !== "tool_result" || !Array.isArray(block.content) || !block.content.some(isBlank)) return block
+  return { ...block, content: block.content.filter((part) => !isBlank(part)) }
+}
+
+function isBlank(block: { type: string; text?: unknown }): boolean {
+  return block.type === "text" && !/\S/.test(`${block.text ?? ""}`)
 }
 
 type Counting = "counted" | "worstInputTokens" | "inputTokens" | "sizes" | "sizeOf" | "frameTokens" | "contextTokens"

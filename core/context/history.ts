@@ -34,8 +34,8 @@ export interface History {
   gauge: Gauge
   /** Notes by set and key, the newest last. */
   notes: Map<string, Map<string, unknown>>
-  /** Keys of the reminders that stand in the conversation; pinned ones outlive a compaction. */
-  told: Map<string, { pinned: boolean }>
+  /** Keys of the reminders that stand in the conversation, and the index of their message; pinned ones are kept always. */
+  told: Map<string, { pinned: boolean; message: number }>
   /** Answers so far, over all runs. */
   turns: number
   /** The model of the last answer. */
@@ -113,7 +113,7 @@ const APPLY: { [T in HistoryType]: (history: History, fields: HistoryEntries[T])
   compaction(history, { keepFrom, opening, pins, said }) {
     history.messages = [{ role: "user", content: opening }, ...history.messages.slice(keepFrom)]
     history.marks = [{ ...(pins ? { pins } : {}), ...(said ? { said } : {}) }, ...history.marks.slice(keepFrom)]
-    for (const [key, { pinned }] of history.told) if (!pinned) history.told.delete(key)
+    moveTold(history, (message) => (message < keepFrom ? undefined : message - keepFrom + 1))
     forgetCount(history)
   },
   dropped(history, { results }) {
@@ -124,6 +124,9 @@ const APPLY: { [T in HistoryType]: (history: History, fields: HistoryEntries[T])
   thinking_forgotten(history) {
     const kept = history.messages.map(withoutThinking)
     history.marks = history.marks.filter((_, index) => kept[index] !== undefined)
+    const places: number[] = []
+    for (const message of kept) places.push((places.at(-1) ?? -1) + (message === undefined ? 0 : 1))
+    moveTold(history, (message) => places[message])
     history.messages = kept.filter((message) => message !== undefined)
     forgetCount(history)
   },
@@ -134,8 +137,19 @@ const APPLY: { [T in HistoryType]: (history: History, fields: HistoryEntries[T])
     history.notes.set(set, notes)
   },
   told(history, { keys }) {
-    for (const { key, pinned = false } of keys) history.told.set(key, { pinned })
+    const message = history.messages.length - 1
+    for (const { key, pinned = false } of keys) history.told.set(key, { pinned, message })
   },
+}
+
+/** After messages went: where each reminder stands now. One that does not any more can be told again. */
+function moveTold({ told }: History, placeOf: (message: number) => number | undefined): void {
+  for (const [key, { pinned, message }] of told) {
+    const place = placeOf(message)
+    if (place === undefined && !pinned) told.delete(key)
+    // What is pinned stands in the opening then.
+    else told.set(key, { pinned, message: place ?? 0 })
+  }
 }
 
 function bytes(value: unknown): number {
@@ -156,7 +170,8 @@ function withTexts(message: MessageParam, texts: ReadonlyMap<string, string>): M
   return { role: message.role, content } as MessageParam
 }
 
-function withoutThinking(message: MessageParam): MessageParam | undefined {
+/** A message as a model may see it that did not think it; undefined: nothing is left. */
+export function withoutThinking(message: MessageParam): MessageParam | undefined {
   if (message.role !== "assistant" || typeof message.content === "string") return message
   const content = message.content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
   if (content.length === message.content.length) return message

@@ -51,9 +51,14 @@ export async function collectScene(scope: ContextScope, conversation: Conversati
   const moment = momentOf(scope, conversation, [])
   const sources = scope.engine.registry.context.filter(({ scene }) => scene !== undefined)
   const texts = await Promise.all(
-    sources.map((source) => askSource(scope, source, () => source.scene?.(moment(source)))),
+    sources.map((source) => askSource(scope, source, async () => textsOf(await source.scene?.(moment(source))))),
   )
-  return texts.flat().filter((text): text is string => typeof text === "string" && text !== "")
+  return texts.flatMap((some) => some ?? [])
+}
+
+function textsOf(told: unknown): string[] {
+  const texts: unknown[] = Array.isArray(told) ? told : [told]
+  return texts.filter((text): text is string => typeof text === "string" && text.trim() !== "")
 }
 
 /** Files that calls have touched, absolute, the newest last. */
@@ -94,7 +99,7 @@ function readReminders(told: unknown, { name: source }: Pick<ContextSource, "nam
   if (!Array.isArray(told)) throw new Error("what it reminds of is no list")
   return told.flatMap((reminder: unknown) => {
     const { key, text, pinned } = (reminder ?? {}) as Record<string, unknown>
-    if (typeof key !== "string" || typeof text !== "string" || text === "") return []
+    if (typeof key !== "string" || typeof text !== "string" || text.trim() === "") return []
     return [{ key, text, pinned: pinned === true, source }]
   })
 }
