@@ -31,19 +31,27 @@ export async function askModel(
   return await send(scope, { model, request, signal: question.signal })
 }
 
+/** What bounds a question behind a conversation. */
+export interface BehindOptions {
+  signal: AbortSignal
+  /** Tokens at the most of its input, where more is known than its bytes. */
+  worstInputTokens?: (() => number) | undefined
+}
+
 /** Asks with a conversation's own system text and tools, so that the prompt's cache serves it too. Throws like `askModel`. */
 export async function askBehind(
   scope: AskingScope,
   model: Model,
   { system, tools, messages, maxTokens }: ModelRequest,
-  signal: AbortSignal,
+  options: BehindOptions,
 ): Promise<string> {
-  return await send(scope, { model, request: { system, tools, messages, cacheLast: true, maxTokens }, signal })
+  return await send(scope, { model, request: { system, tools, messages, cacheLast: true, maxTokens }, ...options })
 }
 
-async function send(scope: AskingScope, { model, request, signal }: Omit<Sent, "reservation">): Promise<string> {
+async function send(scope: AskingScope, { model, request, signal, worstInputTokens }: Unreserved): Promise<string> {
+  const byBytes = () => Buffer.byteLength(JSON.stringify({ ...request, messages: [] })) + mostTokens(request.messages)
   const reservation = await scope.spend.reserve({
-    inputTokens: () => Buffer.byteLength(JSON.stringify({ ...request, messages: [] })) + mostTokens(request.messages),
+    inputTokens: worstInputTokens ?? byBytes,
     maxOutput: request.maxTokens,
     price: model.price,
     model: model.id,
@@ -64,11 +72,13 @@ function requestOf(model: Model, { system, prompt, schema }: SafetyQuestion): Mo
   }
 }
 
-interface Sent {
+interface Unreserved extends BehindOptions {
   model: Model
   request: ModelRequest
+}
+
+interface Sent extends Omit<Unreserved, "worstInputTokens"> {
   reservation: Reservation
-  signal: AbortSignal
 }
 
 async function receive(scope: AskingScope, { model, request, reservation, signal }: Sent): Promise<string> {

@@ -7,6 +7,8 @@
 import { type AskingScope, askBehind } from "./ask-model.ts"
 import { fairShare } from "./context/budget.ts"
 import type { Conversation } from "./context/conversation.ts"
+import { withoutThinking } from "./context/history.ts"
+import { mostTokens } from "./context/usage.ts"
 import type { ContentBlockParam, MessageParam } from "./message.ts"
 import { limitsOf, type Model } from "./model.ts"
 import type { CompactionQuestion } from "./plugin.ts"
@@ -19,18 +21,40 @@ const SURE = 0.98
 /** Makes `ask` of a strategy. `model`: the one of the conversation. Throws what `askBehind` throws. */
 export function createAsk(scope: AskingScope, model: Model, conversation: Conversation) {
   return async (question: CompactionQuestion, signal: AbortSignal): Promise<string> => {
+    signal.throwIfAborted()
+    checkQuestion(question)
     const asked = question.model === undefined ? model : await scope.engine.openModel(question.model)
     const { contextWindow, maxOutput } = await limitsOf(asked)
     const text: MessageParam = { role: "user", content: [{ type: "text", text: question.text }] }
     const most = Math.floor(contextWindow * SUMMARY.share)
-    const maxTokens = Math.min(question.maxTokens ?? SUMMARY.tokens, maxOutput, most)
+    const maxTokens = Math.max(1, Math.floor(Math.min(question.maxTokens ?? SUMMARY.tokens, maxOutput, most)))
     const room = contextWindow * SURE - maxTokens - conversation.sizeOf(text)
-    const messages = [...(question.messages ?? whatFits(conversation, room)), text]
+    const before = question.messages ?? whatFits(conversation, room)
+    const messages = [...(asked.id === model.id ? before : thoughtless(before)), text]
     const request = { ...conversation.request(maxTokens), messages }
+    // What this model has counted need not be reserved byte by byte.
+    const isWhole = asked.id === model.id && before === conversation.messages
+    const worstInputTokens = isWhole ? () => conversation.worstInputTokens() + mostTokens([text]) : undefined
     // Behind no messages, neither the tools nor what the agent was told it is matter.
     const alone = question.messages?.length === 0 ? { system: [], tools: [] } : {}
-    return await askBehind(scope, asked, { ...request, ...alone }, signal)
+    return await askBehind(scope, asked, { ...request, ...alone }, { signal, worstInputTokens })
   }
+}
+
+/** A budget reckons with what is asked for: what is no number of tokens must not reach it. */
+function checkQuestion(question: unknown): void {
+  const { text, messages, maxTokens, model } = (question ?? {}) as Partial<Record<keyof CompactionQuestion, unknown>>
+  const fault = (what: string) => new Error(`The question of the strategy cannot be asked: ${what}`)
+  if (typeof text !== "string" || text.trim() === "") throw fault("its text says nothing")
+  if (messages !== undefined && !Array.isArray(messages)) throw fault("its messages are no list")
+  if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 1))
+    throw fault("its maxTokens is no number from 1 on")
+  if (model !== undefined && typeof model !== "string") throw fault("its model is no id")
+}
+
+/** Thinking is signed for the model that thought it, and means nothing to another. */
+function thoughtless(messages: readonly MessageParam[]): MessageParam[] {
+  return messages.flatMap((message) => withoutThinking(message) ?? [])
 }
 
 /** All messages; where they do not fit, without the middle of long results, and if need be without old rounds. */

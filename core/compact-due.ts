@@ -21,6 +21,8 @@ export interface Compacting {
   off: boolean
   /** A person has asked for it; the text: what matters most. */
   asked?: string
+  /** What was said about notes that were not taken; nothing is said twice. */
+  told: Set<string>
   /** Ends what strategies do beside the loop. */
   unfollow?: () => void
 }
@@ -73,9 +75,10 @@ function dueOf(loop: Loop, { limit, window }: Room): Due | undefined {
   return isCold && tokens > window * COLD_SHARE ? "cold" : undefined
 }
 
-/** Lets strategies that take notes look at the conversation as it is now, beside the loop. */
+/** Lets strategies that take notes look at the conversation as it is now, beside the loop, unless they still do. */
 export function letFollow(loop: Loop, state: LoopState): void {
-  const { conversation, scope } = loop
+  const { compacting, conversation, scope } = loop
+  if (compacting.unfollow !== undefined) return
   if (scope.engine.registry.compaction.every(({ follow }) => follow === undefined)) return
   const seen = {
     messages: [...conversation.messages],
@@ -83,5 +86,14 @@ export function letFollow(loop: Loop, state: LoopState): void {
     sizes: conversation.sizes(),
     tokens: conversation.inputTokens(),
   }
-  void import("./compact-follow.ts").then(({ followStrategies }) => followStrategies(loop, { state, seen }))
+  // The loop may end before the look begins.
+  const over = new AbortController()
+  compacting.unfollow = () => over.abort()
+  const signal = AbortSignal.any([scope.signal, over.signal])
+  void import("./compact-follow.ts")
+    .then(({ followStrategies }) => followStrategies(loop, { state, seen, signal }))
+    .finally(() => {
+      over.abort()
+      delete compacting.unfollow
+    })
 }

@@ -10,6 +10,7 @@ import { compactingOptions, keepOf, type Room, roomFor } from "./compact-room.ts
 import { assembleOpening } from "./context/assemble.ts"
 import { type Asked, shorten } from "./context/compact.ts"
 import { collectScene, touchedFiles } from "./context/remind.ts"
+import { reasonOf } from "./error.ts"
 import type { EventBody } from "./event.ts"
 import type { Loop, LoopState, Next } from "./loop-state.ts"
 import { planReminder } from "./plan-mode.ts"
@@ -35,15 +36,19 @@ export async function* shortenBefore(
   const focus = loop.compacting.asked ?? ""
   delete loop.compacting.asked
   const failed = yield* attempt(loop, room, { trigger: "manual", focus })
-  if (failed !== undefined) yield warning(`The conversation was not compacted: ${failed}`)
+  if (failed !== undefined && !loop.scope.signal.aborted)
+    yield warning(`The conversation was not compacted: ${failed.reason}`)
 }
 
 async function* shortenInTime(loop: Loop, state: LoopState, room: Room): AsyncGenerator<EventBody, void> {
-  if (countRefill(loop.compacting, state.turn)) return yield giveUp(loop, REFILLED)
+  const { compacting } = loop
+  if (isRefilled(compacting, state.turn)) return yield giveUp(loop, REFILLED)
   const failed = yield* attempt(loop, room, { trigger: "auto" })
-  if (failed === undefined) succeeded(loop.compacting, state.turn)
-  else if (countFailure(loop.compacting))
-    yield giveUp(loop, `it failed ${BREAKER} times in a row, last because: ${failed}`)
+  if (failed === undefined) return succeeded(compacting, state.turn)
+  if (!failed.isFault) return
+  compacting.failures++
+  if (compacting.failures >= BREAKER)
+    yield giveUp(loop, `it failed ${BREAKER} times in a row, last because: ${failed.reason}`)
 }
 
 const REFILLED = `it was full again within ${REFILL_TURNS} turns, ${BREAKER} times in a row`
@@ -63,7 +68,7 @@ export async function* shortenForModel(
     return exhausted("The conversation is too long for the model even after it was shortened")
   if (compacting.off)
     return exhausted("The conversation is too long for the model, and shortening it was given up before")
-  if (countRefill(compacting, state.turn)) {
+  if (isRefilled(compacting, state.turn)) {
     yield giveUp(loop, REFILLED)
     return exhausted(`The conversation is too long for the model: ${REFILLED}`)
   }
@@ -74,7 +79,7 @@ export async function* shortenForModel(
     succeeded(compacting, state.turn)
     return undefined
   }
-  return exhausted(`The conversation is too long for the model and could not be shortened: ${failed}`)
+  return exhausted(`The conversation is too long for the model and could not be shortened: ${failed.reason}`)
 }
 
 /** Why and how it is to be shortened. */
@@ -86,26 +91,35 @@ interface Attempt {
   cheap?: boolean
 }
 
+/** Why it was not shortened. */
+interface Failure {
+  reason: string
+  /** False: a hook or a person did not let it happen, which says nothing of the next time. */
+  isFault: boolean
+}
+
 /** Shortens once, hooks included. Returns why it could not. */
-async function* attempt(loop: Loop, room: Room, how: Attempt): AsyncGenerator<EventBody, string | undefined> {
+async function* attempt(loop: Loop, room: Room, how: Attempt): AsyncGenerator<EventBody, Failure | undefined> {
   const { scope, conversation } = loop
   const { hooks } = scope.engine
   const { trigger } = how
   const from = hookSource(scope)
   const gate = hooks.has("PreCompact", scope.hooks) ? await hooks.gate("PreCompact", { trigger }, from) : undefined
-  if (gate?.decision === "block") return `a hook kept it from being shortened: ${gate.reasons.join("; ")}`
+  if (gate?.decision === "block")
+    return { reason: `a hook kept it from being shortened: ${gate.reasons.join("; ")}`, isFault: false }
   const focus = [how.focus, ...(gate?.injected ?? [])].filter(Boolean).join("\n")
   const asked = askedOf(loop, room, { ...how, ...(focus === "" ? {} : { focus }) })
   const found = await shorten(strategiesFor(loop, how), viewOf(loop, room, how), {
     asked,
     signal: scope.signal,
     scenery: async () => await sceneryOf(loop),
-  }).catch((error: Error) => ({ ok: false as const, reasons: [error.message] }))
+  }).catch((error: unknown) => ({ ok: false as const, reasons: [reasonOf(error)] }))
   if (!found.ok) {
     const reason = found.reasons.join("; ")
+    if (scope.signal.aborted) return { reason, isFault: false }
     // A cold cache is only a chance: that nothing is worth dropping is no news.
     if (!how.cheap) yield { type: "compaction", trigger, strategy: "none", ok: false, reason }
-    return reason
+    return { reason, isFault: true }
   }
   const { strategy, keepFrom, opening, mark, dropped, before } = found
   if (keepFrom > 0) conversation.compact({ keepFrom, opening, strategy, ...mark })
@@ -172,19 +186,18 @@ function strategiesFor(loop: Loop, { trigger, cheap }: Attempt): Compaction[] {
   return all.filter((strategy) => !cheap || strategy.cheap).sort((a, b) => first(a) - first(b))
 }
 
-/** True when it has come too often. */
-function countRefill(compacting: Compacting, turn: number): boolean {
+/** Times in a row that it is full again within a few turns, with this one. */
+function refillsWith(compacting: Compacting, turn: number): number {
   const soon = compacting.turn !== undefined && turn - compacting.turn < REFILL_TURNS
-  compacting.refills = soon ? compacting.refills + 1 : 0
-  return compacting.refills >= BREAKER
+  return soon ? compacting.refills + 1 : 0
 }
 
-function countFailure(compacting: Compacting): boolean {
-  compacting.failures++
-  return compacting.failures >= BREAKER
+function isRefilled(compacting: Compacting, turn: number): boolean {
+  return refillsWith(compacting, turn) >= BREAKER
 }
 
 function succeeded(compacting: Compacting, turn: number): void {
+  compacting.refills = refillsWith(compacting, turn)
   compacting.turn = turn
   compacting.failures = 0
 }

@@ -130,7 +130,7 @@ export async function appendResults(loop: Loop, calls: readonly Called[], { said
 export function withoutCommands(said: readonly string[], compacting: Compacting): string[] {
   return said.filter((text) => {
     const focus = compactCommand(text)
-    if (focus !== undefined) compacting.asked = focus
+    if (focus !== undefined) compacting.asked = [compacting.asked, focus].filter(Boolean).join("\n")
     return focus === undefined
   })
 }

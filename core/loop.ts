@@ -34,7 +34,7 @@ const OUTPUT_REPAIRS = 2
 /** Runs turns until it stops. Yields what happens, returns why it stopped; it rejects only on a fault of its own. */
 export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, LoopResult> {
   const used = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, usd: 0, priced: true }
-  const compacting = { failures: 0, refills: 0, off: false }
+  const compacting = { failures: 0, refills: 0, off: false, told: new Set<string>() }
   const loop: Loop = { ...options, used, compacting }
   const { maxOutput } = await limitsOf(options.model)
   let state: LoopState = {
@@ -49,10 +49,18 @@ export async function* runLoop(options: LoopOptions): AsyncGenerator<EventBody, 
   const fault = strategyFault(loop)
   if (fault !== undefined) yield { type: "notice", level: "warning", message: fault }
   if (options.compactOnly !== undefined) return await finish(loop, state, yield* compactOnly(loop, state))
-  while (true) {
-    const next = yield* takeTurn(loop, state)
-    if ("stop" in next) return finish(loop, state, next)
-    state = next
+  try {
+    while (true) {
+      const next = yield* takeTurn(loop, state)
+      if ("stop" in next) {
+        // A person's /compact that came with the last turn.
+        if (loop.compacting.asked !== undefined && next.stop !== "aborted") yield* keepRoom(loop, state)
+        return await finish(loop, state, next)
+      }
+      state = next
+    }
+  } finally {
+    loop.compacting.unfollow?.()
   }
 }
 
@@ -76,7 +84,7 @@ async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody
       return yield* recover(loop, answered, turn)
     default:
       if (turn.answer.uses.length > 0) return await answerTools(loop, answered, turn)
-      if (turn.answer.stopReason !== "pause_turn") return yield* endOrGoOn(loop, answered, turn)
+      if (turn.answer.stopReason !== "pause_turn") return await tryToEnd(loop, answered, turn)
       loop.conversation.append("assistant", turn.answer.content)
       return follow(answered, "pause_resumed")
   }
@@ -131,17 +139,6 @@ async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "a
   const submitted = loop.output?.submitted()
   if (submitted) return await checkAndEnd(loop, { ...state, value: submitted.value })
   return follow(state, "tool_results")
-}
-
-async function* endOrGoOn(
-  loop: Loop,
-  state: LoopState,
-  turn: Turn & { kind: "answer" },
-): AsyncGenerator<EventBody, Next> {
-  const next = await tryToEnd(loop, state, turn)
-  // A person's /compact that came with the last answer.
-  if ("stop" in next && loop.compacting.asked !== undefined) yield* keepRoom(loop, state)
-  return next
 }
 
 async function tryToEnd(loop: Loop, state: LoopState, turn: Turn & { kind: "answer" }): Promise<Next> {
@@ -209,7 +206,6 @@ function goOnWith(loop: Loop, state: LoopState, { said, told }: Heard): LoopStat
 }
 
 async function finish(loop: Loop, state: LoopState, end: Exclude<Next, LoopState>): Promise<LoopResult> {
-  loop.compacting.unfollow?.()
   await loop.conversation.flush()
   const { usage, usd, priced } = loop.used
   return {

@@ -4,6 +4,8 @@
  * Invariant: whatever a strategy proposes, tool_use and tool_result stay paired, pinned blocks stay byte for byte, the
  * person's last words stay, the result fits, and it is smaller by at least a fifth.
  */
+import { setMaxListeners } from "node:events"
+import { reasonOf } from "../error.ts"
 import type { ContentBlockParam, MessageParam, TextBlockParam } from "../message.ts"
 import { within } from "../patience.ts"
 import type { Compaction, CompactionProposal, CompactionQuestion, CompactionRequest } from "../plugin.ts"
@@ -82,7 +84,7 @@ export async function shorten(
       if (typeof made !== "string") return { ...made, strategy: strategy.name }
       reasons.push(`${strategy.name}: ${made}`)
     } catch (error) {
-      reasons.push(`${strategy.name}: ${error instanceof Error ? error.message : String(error)}`)
+      reasons.push(`${strategy.name}: ${reasonOf(error)}`)
     }
   }
   options.signal.throwIfAborted()
@@ -94,8 +96,11 @@ async function propose(strategy: Compaction, view: Shortenable, options: Shorten
   const { asked, patienceMs = PATIENCE_MS } = options
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
+  // As many questions as a strategy likes may wait at once.
+  setMaxListeners(0, signal)
   const request: CompactionRequest = {
     ...asked,
+    files: structuredClone(asked.files),
     ask: (question) => asked.ask(question, signal),
     messages: structuredClone(view.messages) as MessageParam[],
     sizes: [...view.sizes],
