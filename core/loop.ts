@@ -73,7 +73,8 @@ async function* takeTurn(loop: Loop, state: LoopState): AsyncGenerator<EventBody
   const full = yield* keepRoom(loop, state)
   if (full !== undefined) return full
   const turn = yield* requestAnswer(loop, state)
-  await loop.conversation.flush()
+  // Behind an answer that calls tools, it is written down together with that.
+  if (turn.kind !== "answer" || turn.answer.uses.length === 0) await loop.conversation.flush()
   if (turn.kind !== "answer") return yield* recover(loop, state, turn)
   const answered = afterAnswer(state, turn.text)
   switch (turn.answer.stopReason) {
@@ -126,9 +127,13 @@ function stopBefore(loop: Loop, state: LoopState): Next | undefined {
 async function answerTools(loop: Loop, state: LoopState, turn: Turn & { kind: "answer" }): Promise<Next> {
   const { conversation, scope } = loop
   conversation.append("assistant", turn.answer.content)
+  const written = conversation.flush()
+  // Awaited below; until then a disk that is full must not end the process.
+  written.catch(() => {})
   // What calls have changed when the process is killed must not be unknown to the conversation.
-  await conversation.flush()
+  if (turn.answer.uses.some(({ name }) => scope.tools.get(name)?.readOnly !== true)) await written
   const calls = await runCalls(scope, turn.answer.uses, turn.early)
+  await written
   const queued = scope.signal.aborted ? { said: [], told: [] } : await loop.inbox()
   await appendResults(loop, calls, queued)
   letFollow(loop, state)
