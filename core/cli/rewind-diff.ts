@@ -10,25 +10,43 @@ import type { PlannedFile, RewindPlan } from "../session/rewind-plan.ts"
 
 /** Larger files are told by their size, bytes. */
 const MOST_BYTES = 2 ** 20
-/** How long lines are compared for, ms. */
-const PATIENCE_MS = 1000
+/** How long the lines of one file, and of all together, are compared for, ms. */
+const PATIENCE_MS = { file: 1000, all: 3000 }
 
-/** The diff of one file; ends in a line break. `name`: as people know it. */
-export async function diffOf(file: PlannedFile, { name, plan }: { name: string; plan: RewindPlan }): Promise<string> {
+/** The diffs of all files of a plan, in order; once it has taken too long, the others are told by their sizes. */
+export async function diffsOf(plan: RewindPlan, nameOf: (path: string) => string): Promise<string[]> {
+  const end = performance.now() + PATIENCE_MS.all
+  const diffs: string[] = []
+  for (const file of plan.files) {
+    const patienceMs = Math.max(0, Math.min(PATIENCE_MS.file, end - performance.now()))
+    diffs.push(await diffOf(file, { name: nameOf(file.path), plan, patienceMs }))
+  }
+  return diffs
+}
+
+interface DiffOptions {
+  /** As people know it. */
+  name: string
+  plan: RewindPlan
+  patienceMs: number
+}
+
+/** Ends in a line break. */
+async function diffOf(file: PlannedFile, { name, plan, patienceMs }: DiffOptions): Promise<string> {
   const { before, after } = file
   const notes = noteLines(before, after).map((line) => `${line}\n`)
   const [now, then] = [await bytesNow(file), await bytesThen(file, plan)]
   const isSame = now === undefined || then === undefined || now.equals(then)
   const [from, to] = [before, after].map(({ kind }) => (kind === "none" ? "/dev/null" : name))
   const head = `--- ${from}\n+++ ${to}\n`
-  const body = isSame ? "" : await linesOf(now, then)
+  const body = isSame ? "" : await linesOf(now, then, { patienceMs })
   return `${head}${notes.join("")}${body}`
 }
 
-async function linesOf(now: Buffer, then: Buffer): Promise<string> {
-  if (!isText(now) || !isText(then)) return sizes(now, then)
+async function linesOf(now: Buffer, then: Buffer, { patienceMs }: Pick<DiffOptions, "patienceMs">): Promise<string> {
+  if (patienceMs === 0 || !isText(now) || !isText(then)) return sizes(now, then)
   const { structuredPatch, formatPatch, OMIT_HEADERS } = await import("diff")
-  const patch = structuredPatch("", "", shown(now), shown(then), "", "", { context: 3, timeout: PATIENCE_MS })
+  const patch = structuredPatch("", "", shown(now), shown(then), "", "", { context: 3, timeout: patienceMs })
   return patch === undefined ? sizes(now, then) : formatPatch(patch, OMIT_HEADERS).replace(/^\n+/, "")
 }
 

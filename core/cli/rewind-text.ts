@@ -101,7 +101,7 @@ export function planForMachines({ plan, diffs }: ShownPlan, done?: Rewound) {
 function cut(diff: string): string {
   const lines = diff.split("\n").map(narrow)
   const rest = lines.length - 1 - MOST_LINES
-  return rest <= 0 ? diff : [...lines.slice(0, MOST_LINES), `… ${many(rest, "line")} more`, ""].join("\n")
+  return rest <= 0 ? lines.join("\n") : [...lines.slice(0, MOST_LINES), `… ${many(rest, "line")} more`, ""].join("\n")
 }
 
 function narrow(line: string): string {

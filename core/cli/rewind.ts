@@ -18,7 +18,7 @@ import { homeFolder } from "../settings/scopes.ts"
 import type { CommandLine } from "./command-line.ts"
 import type { Host } from "./host.ts"
 import { refuseInside } from "./inside.ts"
-import { diffOf } from "./rewind-diff.ts"
+import { diffsOf } from "./rewind-diff.ts"
 import { doneForPeople, nameOf, planForMachines, planForPeople, type ShownPlan, turnsForPeople } from "./rewind-text.ts"
 
 /** Returns 0, or 1 after a no. Throws CLI_…, SESSION_…, CHECKPOINT_… and REWIND_… errors. */
@@ -116,9 +116,7 @@ interface Wanted {
 
 async function show(subject: RewindSubject, { target, parts, cwd }: Wanted): Promise<ShownPlan> {
   const plan = await planRewind(subject, target, parts)
-  const diffs: string[] = []
-  for (const file of plan.files) diffs.push(await diffOf(file, { name: nameOf(file.path, cwd), plan }))
-  return { plan, diffs, cwd }
+  return { plan, diffs: await diffsOf(plan, (path) => nameOf(path, cwd)), cwd }
 }
 
 /** Undefined after a no. */

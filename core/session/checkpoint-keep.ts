@@ -41,7 +41,8 @@ export async function createKeeper(place: CheckpointPlace, clock: { now(): numbe
         if (words.length > 0 && replaced.size < MOST_REPLACED) replaced.set(hash, replacedHashes(bytes, words))
       })
       const likely = createLikely(words, replaced)
-      const files = [...found].map(([path, before]) => ({ path, before, ...likely(before) }))
+      const named = new Set(paths)
+      const files = [...found].map(([path, before]) => ({ path, before, ...(named.has(path) ? likely(before) : {}) }))
       const at = new Date(clock.now()).toISOString()
       const call = { call: toolUseId, tool, turn, ...(command ? { command } : {}) }
       await append({ type: "before", id, at, ...call, files }, { sync: files.length > 0 })

@@ -5,6 +5,7 @@
  * that were left, are not in it.
  */
 import type { ContentBlockParam } from "../message.ts"
+import { takenBlocks, textBlocks } from "./claude-block.ts"
 import { parseJson } from "./own-file.ts"
 
 /** A message of the main conversation. */
@@ -81,11 +82,10 @@ function lineOf(raw: Partial<Raw> & { uuid: string }): Line[] {
   const { type, uuid, timestamp, message } = raw
   if ((type !== "user" && type !== "assistant") || raw.isVisibleInTranscriptOnly || raw.isApiErrorMessage) return []
   const isSaid = type === "user" && !raw.isMeta && !raw.isCompactSummary
-  return [{ uuid, type, timestamp, messageId: message?.id, blocks: blocksOf(message?.content), isSaid }]
+  const date = typeof timestamp === "string" ? timestamp : undefined
+  return [{ uuid, type, timestamp: date, messageId: message?.id, blocks: blocksOf(message?.content), isSaid }]
 }
 
 function blocksOf(content: unknown): readonly ContentBlockParam[] {
-  if (typeof content === "string") return [{ type: "text", text: content }]
-  if (!Array.isArray(content)) return []
-  return content.filter((block) => typeof block === "object" && block !== null && typeof block.type === "string")
+  return typeof content === "string" ? textBlocks(content) : takenBlocks(content)
 }

@@ -76,22 +76,25 @@ interface Converted {
 function messagesOf(lines: readonly Line[]): Converted[] {
   const rounds: Round[] = [{ id: undefined, answer: [], words: [], ts: lines[0]?.timestamp }]
   const results = new Map<string, ContentBlockParam>()
+  const asked = new Set<string>()
   for (const line of lines) {
-    if (line.type === "assistant") addAnswer(rounds, line)
+    if (line.type === "assistant") addAnswer(rounds, line, asked)
     else for (const block of line.blocks) addWords(rounds.at(-1)!, { block, line, results })
   }
   return joined(rounds.flatMap((round) => convert(round, results)))
 }
 
 /** The blocks of one answer stand on a line each, with results between them. */
-function addAnswer(rounds: Round[], { blocks, messageId, uuid, timestamp }: Line): void {
+function addAnswer(rounds: Round[], { blocks, messageId, uuid, timestamp }: Line, asked: Set<string>): void {
   const id = messageId ?? uuid
   const last = rounds.at(-1)
   const round = last?.id === id ? last : { id, answer: [], words: [], ts: timestamp }
   if (round !== last) rounds.push(round)
   for (const block of blocks) {
     if (block.type === "text" && block.text !== "") round.answer.push({ type: "text", text: block.text })
-    if (block.type !== "tool_use") continue
+    // A second call of the same id would leave its result in doubt.
+    if (block.type !== "tool_use" || asked.has(block.id)) continue
+    asked.add(block.id)
     round.answer.push({ type: "tool_use", id: block.id, name: block.name, input: block.input ?? {} })
   }
 }
@@ -102,22 +105,10 @@ function addWords(
 ): void {
   const { isSaid } = line
   if (block.type === "tool_result") {
-    const { tool_use_id, content, is_error } = block
-    if (results.has(tool_use_id)) return
-    const given = content === undefined ? {} : { content: textual(content) }
-    results.set(tool_use_id, { type: "tool_result", tool_use_id, ...given, ...(is_error ? { is_error } : {}) })
+    if (!results.has(block.tool_use_id)) results.set(block.tool_use_id, block)
   } else if (block.type === "text" && block.text !== "") {
     round.words.push({ block: { type: "text", text: block.text }, isSaid })
   } else if (block.type === "image" || block.type === "document") round.words.push({ block, isSaid })
-}
-
-type ResultContent = NonNullable<Extract<ContentBlockParam, { type: "tool_result" }>["content"]>
-
-/** Blocks of a result that every model takes. */
-function textual(content: ResultContent): ResultContent {
-  if (typeof content === "string") return content
-  const isTaken = ({ type }: { type: string }) => type === "text" || type === "image" || type === "document"
-  return content.map((block) => (isTaken(block) ? block : { type: "text", text: JSON.stringify(block) }))
 }
 
 function convert({ answer, words, ts }: Round, results: ReadonlyMap<string, ContentBlockParam>): Converted[] {

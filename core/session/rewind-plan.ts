@@ -4,7 +4,8 @@
  * Invariant: a path is put back only as it was when the session first changed it behind that place; what was not kept, or
  * could not be kept now, stays as it is and is named.
  */
-import { dirname } from "node:path"
+import { readdir } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { SousError } from "../error.ts"
 import type { CheckpointPlace } from "./checkpoint.ts"
 import { type RewindBegun, type RewoundFile, readLog } from "./checkpoint-log.ts"
@@ -156,8 +157,32 @@ async function planFiles(
     const isKept = before.kind === "file" && before.hash !== undefined
     if (isKept && !files.has(path)) files.set(path, { path, before, after: { kind: "none" }, others: false })
   }
+  for (const path of await filledFolders(files)) {
+    files.delete(path)
+    left.push({ path, reason: "a folder stands there now, and something else lies in it" })
+  }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
-  return { files: [...files.values()].sort(byPath), left, conflicts }
+  return { files: [...files.values()].sort(byPath), left, conflicts: conflicts.filter((path) => files.has(path)) }
+}
+
+/** Folders that are to give way to a file or a link, and cannot: what lies in them stays. */
+async function filledFolders(files: ReadonlyMap<string, PlannedFile>): Promise<string[]> {
+  const filled: string[] = []
+  for (const { path, before, after } of files.values()) {
+    if (before.kind !== "folder" || (after.kind !== "file" && after.kind !== "link")) continue
+    if (await holdsMore(path, files)) filled.push(path)
+  }
+  return filled
+}
+
+async function holdsMore(folder: string, files: ReadonlyMap<string, PlannedFile>): Promise<boolean> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const planned = files.get(path)
+    if (planned?.after.kind !== "none") return true
+    if (planned.before.kind === "folder" && (await holdsMore(path, files))) return true
+  }
+  return false
 }
 
 /** Folders above a path that somebody took away: they are made as any folder is. */

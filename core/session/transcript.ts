@@ -12,7 +12,6 @@ import { dirname } from "node:path"
 import type { Clock } from "../clock.ts"
 import { SousError } from "../error.ts"
 import { createFolder, FILE_MODE } from "./store.ts"
-import { isEntry } from "./transcript-entry.ts"
 
 /** Version of the file format, in the first entry; grows when an older reader would misread a file. */
 export const TRANSCRIPT_VERSION = 1
@@ -89,11 +88,14 @@ export async function readTranscript(file: string): Promise<TranscriptContent> {
   const bytes = await readFile(file).catch((cause) => {
     throw new SousError("SESSION_FILE_UNREADABLE", { file, reason: reasonOf(cause) }, { cause })
   })
+  // Loaded late: who only writes needs none of it.
+  const { isEntry } = await import("./transcript-entry.ts")
   const content: TranscriptContent = { entries: [], tornBytes: 0, lost: [], size: 0, isEnded: true }
   for (let start = 0, line = 1; start < bytes.length; line++) {
     const newline = bytes.indexOf(0x0a, start)
     const end = newline === -1 ? bytes.length : newline
-    const entry = parseEntry(bytes.toString("utf8", start, end))
+    const value = parseJson(bytes.toString("utf8", start, end))
+    const entry = isEntry(value) ? value : undefined
     const isLast = end >= bytes.length - 1
     if (entry !== undefined) content.entries.push(entry)
     else if (isLast) content.tornBytes = bytes.length - start
@@ -107,10 +109,9 @@ export async function readTranscript(file: string): Promise<TranscriptContent> {
   return content
 }
 
-function parseEntry(line: string): TranscriptEntry | undefined {
+function parseJson(line: string): unknown {
   try {
-    const value: unknown = JSON.parse(line)
-    return isEntry(value) ? value : undefined
+    return JSON.parse(line)
   } catch {
     return undefined
   }

@@ -236,7 +236,7 @@ describe("callTool(), in a session", () => {
         tool: "Write",
         turn: 1,
         files: [
-          { path: join(cwd, "new/a.txt"), before: { kind: "none" } },
+          { path: join(cwd, "new/a.txt"), before: { kind: "none" }, may: [sha256("new/a.txt"), sha256("1")] },
           { path: join(cwd, "new"), before: { kind: "none" } },
         ],
       }),

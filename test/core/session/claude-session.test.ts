@@ -90,6 +90,27 @@ describe("readClaudeSession()", () => {
     ])
   })
 
+  it("leaves out blocks that no model takes, and tells odd results as their JSON", async () => {
+    const odd = { type: "tool_result", tool_use_id: "a", content: [null, { type: "image" }, text("fine")] }
+    const { words, messages } = await read(
+      lines(
+        user([null, { type: "image" }, { type: "image", source: { type: "url", url: "file:///a" } }, text("look")]),
+        part("m1", text("  ")),
+        part("m1", { type: "text", text: null }),
+        part("m1", { type: "tool_use", id: 5, name: null }),
+        part("m1", { ...use("b c"), name: "two words" }),
+        part("m1", use("a")),
+        part("m1", use("a")),
+        user([odd]),
+        part("m2", { ...use("d"), input: "none" }),
+        user([{ type: "tool_result", tool_use_id: "d", content: { a: 1 } }]),
+      ),
+    )
+    expect(words).toEqual(["user: look", "assistant: a", "user: =a", "assistant: d", "user: =d"])
+    expect(messages[2].content[0].content).toEqual([text("null"), text('{"type":"image"}'), text("fine")])
+    expect([messages[3].content[0].input, messages[4].content[0].content]).toEqual([{}, '{"a":1}'])
+  })
+
   it("leaves out subagents, branches that were left, and what never was a part of the conversation", async () => {
     const { words } = await read(
       lines(

@@ -216,8 +216,6 @@ describe("rewind()", () => {
       const first = now()
       await session.turn()
       const names = [".sous-0a37f89b-0123-4e4b-b4ac-bb29060cae24.tmp", ".sous-mine.tmp"] as const
-      await cutOff(session, tools.write(`d/${names[0]}`, "tw"), { content: "two" })
-      rmSync(session.at("d"), { recursive: true })
       await cutOff(session, { paths: ["d/b"], make: tools.write(`d/${names[0]}`, "tw").make }, { content: "two" })
       await back(session, { turn: 0 })
       expect(now()).toEqual(first)
@@ -226,6 +224,16 @@ describe("rewind()", () => {
       await back(session, { turn: 0 })
       expect(now()).toEqual({ ...first, d: expect.anything(), [`d/${names[1]}`]: "file 644 mine" })
     })
+  })
+
+  it("leaves a folder with something in it that stands where a file stood, forced or not", async () => {
+    const { session, tools, now } = await started({ a: "one", b: "one" })
+    await session.turn([tools.write("a", "two"), tools.write("b", "two")])
+    tools.remove("a").make()
+    tools.write("a/mine", "mine").make()
+    const { plan } = await back(session, { turn: 0 }, { force: true })
+    expect(plan).toMatchObject({ left: [{ path: session.at("a") }], conflicts: [] })
+    expect(now()).toEqual({ a: "folder 755", "a/mine": "file 644 mine", b: "file 644 one" })
   })
 
   it("finds nothing to put back in a session that was killed at its first line", async () => {
@@ -317,8 +325,9 @@ describe("rewind()", () => {
     await session.turn([tools.write("a", "1"), tools.remove("m"), tools.write("z", "1")])
     const second = now()
     mkdirSync(session.at("m"))
+    const plan = await planRewind(session.subject, { turn: 0 })
     writeFileSync(session.at("m/theirs"), "")
-    await expect(back(session, { turn: 0 }, { force: true })).rejects.toMatchObject({
+    await expect(rewind(plan, { force: true })).rejects.toMatchObject({
       code: "REWIND_FAILED",
       details: { path: session.at("m") },
     })

@@ -19,7 +19,11 @@ describe("createTranscript()", () => {
   it("writes one line for each entry, chained, the first with version and meta", async () => {
     const transcript = createTranscript(newFile(), { model: "m" }, { clock: { now: () => 0 } })
     const first = transcript.append("user", { message: { role: "user", content: "hi\n\u2028" } })
-    const second = transcript.append("assistant", { type: "forged", uuid: "forged", text: "ho" })
+    const second = transcript.append("assistant", {
+      type: "forged",
+      uuid: "forged",
+      message: { role: "assistant", content: "ho" },
+    })
     await transcript.close()
     const lines = (await readFile(transcript.file, "utf8")).trimEnd().split("\n")
     const [head, user, assistant] = lines.map((line) => JSON.parse(line))
@@ -34,7 +38,7 @@ describe("createTranscript()", () => {
       model: "m",
     })
     expect(user).toMatchObject({ uuid: first, parentUuid: head.uuid, type: "user", message: { content: "hi\n\u2028" } })
-    expect(assistant).toMatchObject({ uuid: second, parentUuid: first, type: "assistant", text: "ho" })
+    expect(assistant).toMatchObject({ uuid: second, parentUuid: first, type: "assistant", message: { content: "ho" } })
   })
 
   it("makes a file and a folder that only their owner can read", async () => {
@@ -47,13 +51,13 @@ describe("createTranscript()", () => {
 
   it("touches no disk before it is flushed, and then writes only what is new", async () => {
     const transcript = createTranscript(newFile(), {})
-    transcript.append("user", {})
+    transcript.append("said", {})
     await expect(stat(transcript.file)).rejects.toThrow("ENOENT")
     await transcript.flush()
     const { size } = await stat(transcript.file)
     await transcript.flush()
     expect((await stat(transcript.file)).size).toBe(size)
-    transcript.append("user", {})
+    transcript.append("said", {})
     await transcript.sync()
     expect((await readTranscript(transcript.file)).entries).toHaveLength(3)
     await transcript.close()
@@ -62,7 +66,7 @@ describe("createTranscript()", () => {
   it("keeps the order when flushes overlap", async () => {
     const transcript = createTranscript(newFile(), {})
     const flushes = Array.from({ length: 20 }, (_, i) => {
-      transcript.append("note", { i })
+      transcript.append("count", { i })
       return transcript.flush()
     })
     await Promise.all([...flushes, transcript.close()])
@@ -76,16 +80,16 @@ describe("createTranscript()", () => {
     await close()
     const before = await readFile(file, "utf8")
     const second = createTranscript(file, {})
-    second.append("user", {})
+    second.append("said", {})
     await expect(second.flush()).rejects.toMatchObject({
       code: "SESSION_FILE_UNWRITABLE",
       details: { file, reason: "EEXIST" },
     })
     expect(await readFile(file, "utf8")).toBe(before)
     await rm(file)
-    second.append("assistant", {})
+    second.append("told_so", {})
     await second.close()
-    expect((await readTranscript(file)).entries.map(({ type }) => type)).toEqual(["session", "user", "assistant"])
+    expect((await readTranscript(file)).entries.map(({ type }) => type)).toEqual(["session", "said", "told_so"])
   })
 
   it("refuses entries once it is closed", async () => {
@@ -122,7 +126,7 @@ describe("readTranscript()", () => {
   async function sample(): Promise<Buffer> {
     const transcript = createTranscript(newFile(), { title: "zwölf €" })
     transcript.append("said", { text: "grüß 🙂" })
-    transcript.append("assistant", { text: 'a "quoted" {brace}\n' })
+    transcript.append("answered", { text: 'a "quoted" {brace}\n' })
     await transcript.close()
     return readFile(transcript.file)
   }
@@ -147,7 +151,7 @@ describe("readTranscript()", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fields, { maxLength: 4 }), async (list) => {
         const transcript = createTranscript(newFile(), {})
-        for (const item of list) transcript.append("note", { item })
+        for (const item of list) transcript.append("thing", { item })
         await transcript.close()
         const { entries } = await readTranscript(transcript.file)
         expect(entries.slice(1).map(({ item }) => item)).toEqual(JSON.parse(JSON.stringify(list)))
@@ -184,7 +188,7 @@ describe("readTranscript()", () => {
     ["a note without its set", "note", { key: "a" }],
     ["a system text that is none", "frame", { system: "You" }],
   ])("takes an entry that nobody could go by for a broken line: %s", async (_, type, fields) => {
-    const file = join(folder(), "t.jsonl")
+    const file = newFile()
     const transcript = createTranscript(file, {})
     transcript.append(type, fields)
     transcript.append("ended", { turns: 0 })
