@@ -140,7 +140,8 @@ export function compose(
 ): Omit<Shortened, "strategy"> | string {
   const stubs = stubsOf(new Set(dropped), view)
   const messages = view.sizes.reduce((sum, size) => sum + size, 0)
-  const frame = Math.max(0, view.tokens - messages)
+  // Each message and each result is rounded by itself: what goes may have been a token smaller.
+  const frame = Math.max(0, view.tokens - messages) + keepFrom + stubs.results.length
   const kept = view.sizes.slice(keepFrom).reduce((sum, size) => sum + size, 0) - stubs.saved
   const { content, mark } = keepFrom === 0 ? { content: [], mark: {} } : openingOf(keepFrom, summary, view, scenery)
   let size = kept + sizeOfOpening(content, view)

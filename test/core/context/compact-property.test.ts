@@ -1,12 +1,14 @@
 import fc from "fast-check"
 import { checkConversation } from "sous/testing"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { type Scenery, type Shortened, shorten } from "../../../core/context/compact.ts"
 import { type Conversation, createConversation } from "../../../core/context/conversation.ts"
 import { applyEntry, createHistory } from "../../../core/context/history.ts"
 import type { ContentBlockParam, MessageParam } from "../../../core/message.ts"
 import type { Compaction, CompactionProposal } from "../../../core/plugin.ts"
 
+/** Ten thousand take a minute. */
+vi.setConfig({ testTimeout: 300_000 })
 const CASES = { numRuns: process.env["SOUS_TEST_FULL"] === "1" ? 10_000 : 200 }
 
 /** One turn of a random history: what the model asks for, how much comes back, who says something behind it. */
