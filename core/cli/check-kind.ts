@@ -6,7 +6,7 @@
  */
 import { basename } from "node:path"
 import { nearestName } from "../name.ts"
-import { FOREIGN_GUARDS, FOREIGN_KEYS } from "../settings/claude-keys.ts"
+import { CLAUDE_NAMES, FOREIGN_GUARDS, FOREIGN_KEYS } from "../settings/claude-keys.ts"
 import type { SettingsScope } from "../settings/merge.ts"
 import { settingsSchema } from "../settings/schema.ts"
 
@@ -104,9 +104,7 @@ const OWN_ONLY = [...OWN].filter((key) => !BOTH.has(key))
 
 function isForeign(key: string): boolean {
   return (
-    /^(?:effortLevel|claudeMdExcludes)$/.test(key) ||
-    FOREIGN_KEYS[key] !== undefined ||
-    FOREIGN_GUARDS[key] !== undefined
+    Object.values(CLAUDE_NAMES).includes(key) || FOREIGN_KEYS[key] !== undefined || FOREIGN_GUARDS[key] !== undefined
   )
 }
 

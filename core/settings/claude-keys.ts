@@ -9,7 +9,13 @@ const table = (entries: Record<string, string>): Readonly<Record<string, string>
   Object.assign(Object.create(null), entries)
 
 /** Keys of ours that have another name there. */
-export const CLAUDE_NAMES: Readonly<Record<string, string>> = { effort: "effortLevel" }
+export const CLAUDE_NAMES: Readonly<Record<string, string>> = {
+  effort: "effortLevel",
+  "memory.exclude": "claudeMdExcludes",
+  "memory.auto": "autoMemoryEnabled",
+  "compact.auto": "autoCompactEnabled",
+  "cleanup.days": "cleanupPeriodDays",
+}
 
 /** Top-level keys. */
 export const FOREIGN_KEYS = table({
@@ -22,11 +28,9 @@ export const FOREIGN_KEYS = table({
   apiKeyHelper: "a command that prints the key of the API",
   askUserQuestionTimeout: "how long a question waits",
   attribution: "what commits and pull requests say of their author",
-  autoCompactEnabled: "compaction before a conversation is too long",
   autoCompactWindow: "the size of a conversation that starts compaction",
   autoDreamEnabled: "memory that is tidied in the background",
   autoMemoryDirectory: "where it keeps its own memory",
-  autoMemoryEnabled: "its own memory",
   autoScrollEnabled: "how its screen scrolls",
   autoUpdates: "updates of itself",
   autoUpdatesChannel: "updates of itself",
@@ -36,7 +40,6 @@ export const FOREIGN_KEYS = table({
   bashOutputMaxChars: "how much output of a command is kept",
   channelsEnabled: "messages from other programs",
   claudeMd: "instructions of the organisation",
-  cleanupPeriodDays: "how long transcripts are kept",
   companyAnnouncements: "messages at its start",
   crossSessionInbound: "messages from its other sessions",
   defaultShell: "the shell of commands that a person types",

@@ -47,16 +47,26 @@ export async function readClaude(
   const values: Settings = {}
   for (const [key, value] of Object.entries(document.value)) {
     const read = Object.hasOwn(READERS, key) ? READERS[key] : undefined
-    if (read) Object.assign(values, await read(value, reading))
+    if (read) putTogether(values, await read(value, reading))
     else readUnknown(key, value, reading)
   }
   checkSettings(file, { value: withoutHoles(values), at })
   return { values, at, ignored: reading.ignored, warnings: reading.warnings }
 }
 
+/** Several keys there may be one object here. */
+function putTogether(values: Settings, more: Settings): void {
+  const all = values as Record<string, unknown>
+  for (const [key, value] of Object.entries(more)) {
+    const before = all[key]
+    all[key] = isFields(value) && isFields(before) ? { ...before, ...value } : value
+  }
+}
+
 /** A path of ours as it is there. */
 function pathThere([name = "", ...rest]: Path): Path {
-  if (name === "memory" && rest[0] === "exclude") return ["claudeMdExcludes", ...rest.slice(1)]
+  const nested = CLAUDE_NAMES[`${name}.${rest[0]}`]
+  if (nested !== undefined) return [nested, ...rest.slice(1)]
   return [CLAUDE_NAMES[name] ?? name, ...rest]
 }
 
@@ -70,8 +80,11 @@ const READERS: Readonly<Record<string, Reader>> = {
   permissions: (value, reading) => ({ permissions: readPermissions(value, reading) }),
   env: (value, reading) => ({ env: readEnv(value, reading) }),
   claudeMdExcludes: (value, reading) => ({ memory: readExcludes(value, reading) }),
+  autoMemoryEnabled: readSwitch("autoMemoryEnabled", (auto) => ({ memory: { auto } })),
+  autoCompactEnabled: readSwitch("autoCompactEnabled", (auto) => ({ compact: { auto } })),
+  cleanupPeriodDays: readDays,
   hooks: async (value, reading) => ({ hooks: (await import("./claude-hook.ts")).readHookEntries(value, reading) }),
-  disableAllHooks: readSwitch("disableAllHooks"),
+  disableAllHooks: readSwitch("disableAllHooks", (disableAllHooks) => ({ disableAllHooks })),
   allowManagedHooksOnly: readManagedSwitch("allowManagedHooksOnly"),
   allowManagedPermissionRulesOnly: readManagedSwitch("allowManagedPermissionRulesOnly"),
   allowedHttpHookUrls: readBound("allowedHttpHookUrls"),
@@ -118,10 +131,16 @@ function readExcludes(value: unknown, reading: ClaudeReading): NonNullable<Setti
   return exclude === undefined ? {} : { exclude }
 }
 
+function readDays(value: unknown, reading: ClaudeReading): Settings {
+  if (Number.isInteger(value) && (value as number) >= 1) return { cleanup: { days: value as number } }
+  leaveOut(reading, ["cleanupPeriodDays"], value, "expected a whole number above 0")
+  return {}
+}
+
 /** A switch whose wrong value leaves things as they are. */
-function readSwitch(key: "disableAllHooks"): Reader {
+function readSwitch(key: string, make: (isOn: boolean) => Settings): Reader {
   return (value, reading) => {
-    if (typeof value === "boolean") return { [key]: value }
+    if (typeof value === "boolean") return make(value)
     leaveOut(reading, [key], value, "expected true or false")
     return {}
   }

@@ -67,6 +67,24 @@ test("loadSettings() takes claudeMdExcludes of all scopes as memory.exclude, eac
   expect(warnings).toEqual([`"claudeMdExcludes.1" at ${file}:2:44 is left out: expected a text`])
 })
 
+test("loadSettings() takes switches of compaction and memory, and the days of sessions", async () => {
+  const file = put(USER, {
+    autoCompactEnabled: false,
+    autoMemoryEnabled: false,
+    claudeMdExcludes: ["a.md"],
+    cleanupPeriodDays: 90,
+  })
+  const { settings, warnings } = await load()
+  expect(settings).toMatchObject({ compact: { auto: false }, memory: { auto: false }, cleanup: { days: 90 } })
+  expect(settings.memory.exclude.map(({ value }) => value)).toEqual(["a.md"])
+  expect(settings.origins.get("cleanup.days")).toMatchObject({ scope: "user", file })
+  expect(warnings).toEqual([])
+  put(USER, { autoCompactEnabled: "no", cleanupPeriodDays: 0 })
+  const wrong = await load()
+  expect(wrong.settings).toMatchObject({ compact: {}, cleanup: { days: 30 } })
+  expect(wrong.warnings).toHaveLength(2)
+})
+
 test("loadSettings() reads the organisation's parts after its file, the last in the alphabet first", async () => {
   put(MANAGED, { model: "base", effortLevel: "low" })
   put("etc-claude/managed-settings.d/10-a.json", { model: "a" })
