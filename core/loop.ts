@@ -98,12 +98,13 @@ async function* compactOnly(loop: Loop, state: LoopState): AsyncGenerator<EventB
     const nothing = "There is nothing to compact: the conversation has not begun"
     return { stop: "completed", text: nothing, value: nothing }
   }
+  const { messages } = conversation
   const before = conversation.inputTokens()
-  const marks = conversation.messages
   compacting.asked = loop.compactOnly ?? ""
   yield* keepRoom(loop, state)
   if (loop.scope.signal.aborted) return { stop: "aborted" }
-  if (conversation.messages === marks)
+  // What was not shortened is the very same array.
+  if (conversation.messages === messages)
     return { stop: "context_exhausted", error: "The conversation could not be compacted, and is as it was" }
   const text = `The conversation was compacted from about ${before} to ${conversation.inputTokens()} tokens`
   return { stop: "completed", text, value: text }

@@ -1,20 +1,10 @@
 import { block, type Compaction, type ContextSource, definePlugin, defineTool, inject, type Plugin, z } from "sous"
 import { describe, expect, test } from "vitest"
 import { followStrategies } from "../../core/compact-follow.ts"
-import { defaultPlugins } from "../../plugins/default.ts"
 import { folder, runPrompt, type TestOptions } from "../harness.ts"
 import { checkBody } from "../messages-api.ts"
+import { bare, look, MODEL, server } from "../small-window.ts"
 
-const MODEL = "claude-tiny-1"
-const server = { models: { [MODEL]: { contextWindow: 20_000, maxOutput: 4000 } } }
-const bare = defaultPlugins.filter((plugin) => plugin.compaction === undefined)
-const look = defineTool({
-  name: "Look",
-  description: "Looks",
-  input: z.strictObject({ words: z.int() }),
-  readOnly: true,
-  execute: async ({ words }) => "word ".repeat(words),
-})
 const all: Compaction = {
   name: "all",
   propose: async ({ messages }) => ({ keepFrom: messages.length, summary: "SUMMED UP" }),

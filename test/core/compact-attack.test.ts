@@ -1,20 +1,10 @@
-import { type Compaction, definePlugin, defineTool, type Plugin, type RunEvent, z } from "sous"
+import { type Compaction, definePlugin, type Plugin, type RunEvent } from "sous"
 import { describe, expect, test } from "vitest"
-import { defaultPlugins } from "../../plugins/default.ts"
 import { runPrompt, type TestOptions } from "../harness.ts"
 import { checkBody } from "../messages-api.ts"
+import { bare, LIMITS, look, MODEL } from "../small-window.ts"
 
-const MODEL = "claude-tiny-1"
-const limits = { contextWindow: 20_000, maxOutput: 4000 }
-const server = { models: { [MODEL]: limits, "claude-aside-1": limits } }
-const bare = defaultPlugins.filter((plugin) => plugin.compaction === undefined)
-const look = defineTool({
-  name: "Look",
-  description: "Looks",
-  input: z.strictObject({ words: z.int() }),
-  readOnly: true,
-  execute: async ({ words }) => "word ".repeat(words),
-})
+const server = { models: { [MODEL]: LIMITS, "claude-aside-1": LIMITS } }
 const all: Compaction = {
   name: "all",
   propose: async ({ messages }) => ({ keepFrom: messages.length, summary: "SUMMED UP" }),

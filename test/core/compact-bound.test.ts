@@ -1,22 +1,9 @@
-import { block, type Compaction, definePlugin, defineTool, inject, type RunEvent, z } from "sous"
+import { block, type Compaction, definePlugin, inject, type RunEvent } from "sous"
 import { describe, expect, test } from "vitest"
 import { mergeSettings } from "../../core/settings/merge.ts"
-import { defaultPlugins } from "../../plugins/default.ts"
 import { runPrompt, type TestOptions } from "../harness.ts"
+import { bare, look, MODEL, server, WINDOW } from "../small-window.ts"
 
-const WINDOW = 20_000
-const MODEL = "claude-tiny-1"
-const server = { models: { [MODEL]: { contextWindow: WINDOW, maxOutput: 4000 } } }
-/** The shipped plugins, without the ways to shorten that they bring. */
-const bare = defaultPlugins.filter((plugin) => plugin.compaction === undefined)
-
-const look = defineTool({
-  name: "Look",
-  description: "Looks",
-  input: z.strictObject({ words: z.int() }),
-  readOnly: true,
-  execute: async ({ words }) => "word ".repeat(words),
-})
 const all: Compaction = {
   name: "all",
   propose: async ({ messages }) => ({ keepFrom: messages.length, summary: "All of it was looked at" }),

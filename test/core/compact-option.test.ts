@@ -5,19 +5,9 @@ import { applyDefinition } from "../../core/agent-setup.ts"
 import type { Clock } from "../../core/clock.ts"
 import { parseRecipe } from "../../core/recipe/yaml.ts"
 import { mergeSettings } from "../../core/settings/merge.ts"
-import { defaultPlugins } from "../../plugins/default.ts"
 import { folder, runPrompt, serve, type TestOptions, testKit } from "../harness.ts"
+import { bare, look, MODEL, server } from "../small-window.ts"
 
-const MODEL = "claude-tiny-1"
-const server = { models: { [MODEL]: { contextWindow: 20_000, maxOutput: 4000 } } }
-const bare = defaultPlugins.filter((plugin) => plugin.compaction === undefined)
-const look = defineTool({
-  name: "Look",
-  description: "Looks",
-  input: z.strictObject({ words: z.int() }),
-  readOnly: true,
-  execute: async ({ words }) => "word ".repeat(words),
-})
 const named = (name: string, more: Partial<Compaction> = {}): Compaction => ({
   name,
   propose: async ({ messages }) => ({ keepFrom: messages.length, summary: `Summed up by ${name}` }),

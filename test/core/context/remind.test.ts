@@ -1,23 +1,13 @@
 import { join } from "node:path"
-import { type Compaction, type ContextSource, definePlugin, defineTool, type RunEvent, z } from "sous"
+import { type Compaction, type ContextSource, definePlugin, type RunEvent } from "sous"
 import { describe, expect, test } from "vitest"
-import { defaultPlugins } from "../../../plugins/default.ts"
 import { runPrompt, type TestOptions } from "../../harness.ts"
+import { bare, look, MODEL, server } from "../../small-window.ts"
 
-const MODEL = "claude-tiny-1"
-const server = { models: { [MODEL]: { contextWindow: 20_000, maxOutput: 4000 } } }
-const bare = defaultPlugins.filter((plugin) => plugin.compaction === undefined)
 const all: Compaction = {
   name: "all",
   propose: async ({ messages }) => ({ keepFrom: messages.length, summary: "All of it was looked at" }),
 }
-const look = defineTool({
-  name: "Look",
-  description: "Looks",
-  input: z.strictObject({ words: z.int() }),
-  readOnly: true,
-  execute: async ({ words }) => "word ".repeat(words),
-})
 
 /** Runs with a window of 20,000 tokens, one strategy, and these sources. */
 function run(turns: Parameters<typeof runPrompt>[0], context: ContextSource[], options: TestOptions = {}) {
