@@ -110,9 +110,8 @@ test.each(["x", "/Type /Pages /Count ", page])(
     const long = Buffer.alloc(14_000_000, filler)
     long.write("%PDF-1.4\n")
     long.write(`endobj ${root(590)}${" ".repeat(800)}`, long.length - 1_200)
-    const begun = performance.now()
+    // A search that began anew at each hit would outlive the test.
     expect([590 * PAGE, 600 * PAGE]).toContain(pdf(long))
-    expect(performance.now() - begun).toBeLessThan(2_000)
   },
 )
 
